@@ -68,6 +68,12 @@ StatusOr<ExitCode> DescribeOne(const std::string& name, const VerbContext& conte
                 {"source", mechanism.at("source").get<std::string>()},
                 {"inputs", "q, k, v; key_mask if wanted; " + Joined(mechanism.at("inputs"))},
                 {"ways", Joined(mechanism.at("ways"))}};
+  if (const auto& lengths = mechanism.at("dense_up_to"); !lengths.is_null()) {
+    rows.emplace_back(
+        "dense by itself",
+        Format("up to %lld tokens at width 8, %lld at width 64 (measured)",
+               lengths.at("width_8").get<long long>(), lengths.at("width_64").get<long long>()));
+  }
   for (const auto& option : mechanism.at("options")) {
     rows.emplace_back("option " + option.at("name").get<std::string>(),
                       JsonText(option.at("default"), -1) + " (" +

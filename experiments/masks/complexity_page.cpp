@@ -68,7 +68,7 @@ class ComplexityMaker {
         "One head of width 8, float32, forward, default options; graphs have three or four edges a "
         "token, trees are random, grids have sides that are equal or differ by a factor of two. "
         "Every mechanism by its first way after the dense one, the others by the dense one. Time: "
-        "the least of four runs, or the only one above the limit, walks, transforms and everything "
+        "the least of four runs, or of two above the limit, walks, transforms and everything "
         "else that depends on the graph included. Memory: the peak of what the process held "
         "beyond what it held before, inputs not counted. A series ends after a run above the "
         "limit of time, or where the next would take more memory than is allowed.",
@@ -80,6 +80,7 @@ class ComplexityMaker {
   }
 
   StatusOr<MaskPage> Make() {
+    INTERLACER_RETURN_IF_ERROR(MeasureMemoryAlone());
     INTERLACER_RETURN_IF_ERROR(MeasureCatalog());
     INTERLACER_RETURN_IF_ERROR(CompareFltMemory());
     INTERLACER_RETURN_IF_ERROR(CrossTreeAlgorithms());
@@ -92,6 +93,35 @@ class ComplexityMaker {
     page_.points.rows.push_back(
         {part, mechanism, cost.way, width, x, cost.cpu_seconds,
          cost.peak_bytes ? nlohmann::ordered_json(*cost.peak_bytes) : nullptr});
+  }
+
+  /// What exponents are made of that no algorithm has: memory moved by the token, and nothing else.
+  Status MeasureMemoryAlone() {
+    const std::int64_t from = run_.is_quick ? kShortest : kFitFrom;
+    const std::int64_t longest = run_.is_quick ? 2048 : run_.longest;
+    HtmlTable table;
+    table.caption = "Memory alone, moved by the token";
+    table.header = {"access", "seconds at " + std::to_string(from),
+                    "seconds at " + std::to_string(longest), "time: exponent"};
+    const std::pair<attention::MemoryAccess, const char*> accesses[] = {
+        {attention::MemoryAccess::kStream, "256 bytes a token, in order"},
+        {attention::MemoryAccess::kGather, "4 rows of 64 bytes a token, from random places"}};
+    for (const auto& [access, text] : accesses) {
+      INTERLACER_RETURN_IF_ERROR(run_.Step(text));
+      CostSeries series;
+      for (const std::int64_t length : Doublings(from, longest)) {
+        CostPoint& point = series.points.emplace_back();
+        point.length = length;
+        INTERLACER_ASSIGN_OR_RETURN(point.cost.cpu_seconds,
+                                    attention::MeasureMemoryAccess(access, length));
+        AddPoint("memory", text, 8, length, point.cost);
+      }
+      table.rows.push_back({text, FigureText(series.points.front().cost.cpu_seconds),
+                            FigureText(series.points.back().cost.cpu_seconds),
+                            FigureText(Exponent(series, CostKind::kSeconds, from))});
+    }
+    page_.tables.push_back(table);
+    return Status::Ok();
   }
 
   Status MeasureCatalog() {

@@ -16,6 +16,22 @@ torch::Tensor Copied(const std::vector<std::int64_t>& values) {
   return at::tensor(values, at::kLong);
 }
 
+attention::GraphInput Joined(const std::vector<Example>& examples) {
+  std::vector<std::int64_t> offsets{0}, neighbors;
+  std::int64_t first = 0;
+  for (const Example& example : examples) {
+    const auto edges = static_cast<std::int64_t>(neighbors.size());
+    for (std::size_t i = 1; i < example.graph.offsets.size(); ++i) {
+      offsets.push_back(edges + example.graph.offsets[i]);
+    }
+    for (const std::int64_t neighbor : example.graph.neighbors) {
+      neighbors.push_back(first + neighbor);
+    }
+    first += example.token_count;
+  }
+  return {Copied(offsets), Copied(neighbors), torch::Tensor()};
+}
+
 template <typename T>
 void RequireSize(const std::vector<T>& values, std::int64_t expected, const std::string& field) {
   if (static_cast<std::int64_t>(values.size()) != expected) {
@@ -27,6 +43,24 @@ void RequireSize(const std::vector<T>& values, std::int64_t expected, const std:
     if (std::isfinite(static_cast<float>(value))) continue;
     throw StatusException(
         Mismatch(reason::NOT_FINITE, field, "finite numbers of float32", "a number that is not"));
+  }
+}
+
+/// Of one graph: an edge that leaves it would lead into another of the batch.
+void CheckEdges(const attention::EdgeLists& graph, const std::string& field) {
+  const auto& offsets = graph.offsets;
+  const auto count = static_cast<std::int64_t>(graph.neighbors.size());
+  if (offsets.front() != 0 || offsets.back() != count ||
+      !std::is_sorted(offsets.begin(), offsets.end())) {
+    throw StatusException(Mismatch(reason::SHAPE_MISMATCH, field + ".offsets",
+                                   "ascending numbers from 0 to " + std::to_string(count),
+                                   "others"));
+  }
+  for (const std::int64_t neighbor : graph.neighbors) {
+    if (neighbor >= 0 && neighbor < graph.size()) continue;
+    throw StatusException(Mismatch(reason::SHAPE_MISMATCH, field + ".neighbors",
+                                   "numbers from 0 to " + std::to_string(graph.size() - 1),
+                                   std::to_string(neighbor)));
   }
 }
 
@@ -54,9 +88,11 @@ void CheckExample(const Example& example, const ExampleForm& form, const std::st
                                    NumberText(target)));
   }
   const std::int64_t nodes = example.graph.size(), wanted = form.has_graphs ? tokens : 0;
-  if (nodes == wanted) return;
-  throw StatusException(Mismatch(reason::SHAPE_MISMATCH, name + ".graph",
-                                 std::to_string(wanted) + " nodes", std::to_string(nodes)));
+  if (nodes != wanted) {
+    throw StatusException(Mismatch(reason::SHAPE_MISMATCH, name + ".graph",
+                                   std::to_string(wanted) + " nodes", std::to_string(nodes)));
+  }
+  if (form.has_graphs) CheckEdges(example.graph, name + ".graph");
 }
 
 }  // namespace
@@ -101,6 +137,8 @@ Batch MakeBatch(const ExampleSet& set, LearningSplit split, std::span<const std:
       batch.positions.push_back(at::tensor(example.positions).view({tokens, form.position_width}));
     }
   }
+  batch.token_rows = at::nonzero(batch.key_mask.flatten()).flatten();
+  if (form.has_graphs) batch.joined_graph = Joined(examples);
   const torch::Tensor all = at::tensor(targets, at::kDouble);
   batch.targets = form.task == LearningTask::kClassification
                       ? all.to(at::kLong)

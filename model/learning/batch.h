@@ -4,9 +4,9 @@
 ///
 ///   features [B,L,F] float32, 0 where padded   key_mask [B,L], 1 for a token and 0 for padding
 ///   targets  [B] int64 of classes, or [B,T] float32
-/// Graphs and own positions of examples stay apart, unpadded. Errors: StatusException
-/// INVALID_ARGUMENT SHAPE_MISMATCH, NOT_FINITE or ARGUMENT_INVALID at "SPLIT[index].FIELD".
-/// Threads: pure functions.
+/// Graphs and own positions of examples stay apart, unpadded; all graphs are also there as one.
+/// Errors: StatusException INVALID_ARGUMENT SHAPE_MISMATCH, NOT_FINITE or ARGUMENT_INVALID at
+/// "SPLIT[index].FIELD". Threads: pure functions.
 
 #include <torch/types.h>
 
@@ -25,6 +25,8 @@ struct Batch {
   std::vector<std::int64_t> token_counts;
   std::vector<attention::GraphInput> graphs;  ///< one an example, or none at all
   std::vector<torch::Tensor> positions;       ///< the same
+  attention::GraphInput joined_graph;  ///< the graphs one after the other, without edges between
+  torch::Tensor token_rows;            ///< rows of [B L,F] that are tokens, int64
   std::vector<std::int64_t> grid;
   std::int64_t step = 0;  ///< of training, for what is redrawn
 

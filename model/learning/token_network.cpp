@@ -190,16 +190,41 @@ AttentionInputs AttentionLayer::InputsOf(const Maps& maps, const Batch& batch,
   if (example && !batch.positions.empty()) {
     inputs.positions = batch.positions[static_cast<std::size_t>(*example)];
   }
-  for (const auto& item : learned_->named_parameters(/*recurse=*/false)) {
-    inputs.parameters[item.key()] = item.value();
-  }
+  AddParameters(&inputs);
   return inputs;
+}
+
+AttentionInputs AttentionLayer::PackedInputsOf(const Maps& maps, const Batch& batch) const {
+  const auto packed = [&](const torch::Tensor& x) {
+    return AsHeads(x.flatten(0, 1).index_select(0, batch.token_rows).unsqueeze(0),
+                   config_.head_count);
+  };
+  AttentionInputs inputs;
+  inputs.q = packed(maps.q);
+  inputs.k = packed(maps.k);
+  inputs.v = packed(maps.v);
+  inputs.graph = batch.joined_graph;
+  inputs.step = batch.step;
+  AddParameters(&inputs);
+  return inputs;
+}
+
+void AttentionLayer::AddParameters(AttentionInputs* inputs) const {
+  for (const auto& item : learned_->named_parameters(/*recurse=*/false)) {
+    inputs->parameters[item.key()] = item.value();
+  }
 }
 
 torch::Tensor AttentionLayer::Attend(const torch::Tensor& x, const Batch& batch) const {
   const Maps maps = MapsOf(x);
   if (!batch.IsApart()) {
     return Joined(Run(InputsOf(maps, batch, std::nullopt)));
+  }
+  if (batch.positions.empty() && attention_.PacksGraphs(way_)) {
+    const torch::Tensor out = Joined(Run(PackedInputsOf(maps, batch))).squeeze(0);
+    return at::zeros({x.size(0) * x.size(1), out.size(1)}, out.options().requires_grad(false))
+        .index_copy(0, batch.token_rows, out)
+        .reshape({x.size(0), x.size(1), out.size(1)});
   }
   std::vector<torch::Tensor> rows;
   for (std::int64_t i = 0; i < batch.size(); ++i) {

@@ -3,9 +3,10 @@
 /// A network of attention layers over padded batches: of every mechanism of the library, by name.
 ///
 ///   batch [B,L,F]  ->  embedding, layers [B,L,width]  ->  mean over tokens  ->  [B,T]
-/// Examples with a graph or places of their own go through a mechanism one by one and unpadded, as
-/// a mechanism takes one graph a call; all others go together, with the key mask. So padding
-/// changes nothing but rounding. On the CPU, float32. Errors: StatusException CONFIG_INVALID at
+/// Examples with graphs of their own go through a mechanism as one graph of many parts, where it
+/// treats them apart (Attention::PacksGraphs), else one by one, as those with places of their
+/// own do, unpadded; all others go together, with the key mask. So padding and company change
+/// nothing but rounding. On the CPU, float32. Errors: StatusException CONFIG_INVALID at
 /// "layers[i]..." with the mechanism's own words; those of model/attention/core/attention.h.
 /// Threads: as torch modules. Source: gkat, Sec. 4.2 and 5.1.
 
@@ -55,6 +56,9 @@ class AttentionLayer : public torch::nn::Module {
   /// Of one example, or of all that go together.
   attention::AttentionInputs InputsOf(const Maps& maps, const Batch& batch,
                                       std::optional<std::int64_t> example) const;
+  /// Of all examples as one, with their graphs beside each other.
+  attention::AttentionInputs PackedInputsOf(const Maps& maps, const Batch& batch) const;
+  void AddParameters(attention::AttentionInputs* inputs) const;
 
   AttentionLayerConfig config_;
   attention::Attention attention_;

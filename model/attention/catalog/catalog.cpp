@@ -1,9 +1,18 @@
 #include "model/attention/catalog/catalog.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 namespace interlacer::attention {
+
+namespace {
+
+/// Their tokens have no weight for others that no walk leads to, and nothing is of the whole graph.
+constexpr std::string_view kPackGraphs[] = {"fastmult", "gat_mask", "grf_exact", "rwgnk",
+                                            "gkat0",    "gat",      "gcn",       "sgc"};
+
+}  // namespace
 
 const std::vector<MechanismInfo>& Catalog() {
   static const std::vector<MechanismInfo> all = [] {
@@ -12,7 +21,12 @@ const std::vector<MechanismInfo>& Catalog() {
          {&UnmaskedMechanisms, &SequenceMechanisms, &LearnedMaskMechanisms, &GridMechanisms,
           &TreeMechanisms, &GraphKernelMechanisms, &WalkMechanisms, &GraphLayerMechanisms,
           &PositionMechanisms, &StochasticMechanisms}) {
-      for (MechanismInfo& mechanism : part()) mechanisms.push_back(std::move(mechanism));
+      for (MechanismInfo& mechanism : part()) {
+        mechanism.packs_graphs = std::find(std::begin(kPackGraphs), std::end(kPackGraphs),
+                                           mechanism.name) != std::end(kPackGraphs);
+        mechanism.dense_up_to = MeasuredDenseLengths(mechanism.name);
+        mechanisms.push_back(std::move(mechanism));
+      }
     }
     return mechanisms;
   }();

@@ -143,7 +143,7 @@ std::vector<MechanismInfo> GraphKernelMechanisms() {
            {"graph"},
            {},
            nullptr},
-          {AlwaysWays({Way::kDense, Way::kFastmult, Way::kPairs}), nullptr,
+          {AlwaysWays({Way::kDense, Way::kPairs, Way::kFastmult}), nullptr,
            [](const Options&, const AttentionInputs& inputs) {
              return MakePairMask(
                  WithType(NonNegative(AdjacencyOf(inputs), "a mask").AsPairs(), inputs));

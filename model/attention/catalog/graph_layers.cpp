@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <memory>
@@ -68,6 +69,79 @@ MaskPairs Neighbourhood(const AttentionInputs& inputs) {
           at::ones({1, reach.pattern->entry_count()}, inputs.q.options().requires_grad(false))};
 }
 
+/// Runs of tokens that no edge leaves, of at most the size of the longest such run, side by side:
+/// what is dense among `size` tokens of each needs no L x L array. Small graphs that are packed
+/// into one are such runs.
+struct TokenBlocks {
+  std::int64_t count = 1, size = 0;
+  std::vector<std::int64_t> slots;  ///< of every token among count * size
+
+  /// x [B,H,L,n] -> [B count,H,size,n], 0 where there is no token.
+  torch::Tensor Split(const torch::Tensor& x) const {
+    return at::zeros({x.size(0), x.size(1), count * size, x.size(3)},
+                     x.options().requires_grad(false))
+        .index_copy(2, at::tensor(slots, at::kLong), x)
+        .reshape({x.size(0), x.size(1), count, size, x.size(3)})
+        .transpose(1, 2)
+        .reshape({x.size(0) * count, x.size(1), size, x.size(3)});
+  }
+  /// And back.
+  torch::Tensor Join(const torch::Tensor& x) const {
+    return x.reshape({-1, count, x.size(1), size, x.size(3)})
+        .transpose(1, 2)
+        .reshape({x.size(0) / count, x.size(1), count * size, x.size(3)})
+        .index_select(2, at::tensor(slots, at::kLong));
+  }
+  /// Entries of a matrix without any between blocks: [count,1 or H,size,size].
+  torch::Tensor Dense(const MaskPairs& pairs) const {
+    std::vector<std::int64_t> places;
+    for (std::int64_t i = 0; i < pairs.pattern->rows; ++i) {
+      for (std::int64_t e = pairs.pattern->offsets[i]; e < pairs.pattern->offsets[i + 1]; ++e) {
+        places.push_back(slots[i] * size + slots[pairs.pattern->indices[e]] % size);
+      }
+    }
+    return at::zeros({pairs.values.size(0), count * size * size},
+                     pairs.values.options().requires_grad(false))
+        .index_add(1, at::tensor(places, at::kLong), pairs.values)
+        .reshape({-1, count, size, size})
+        .transpose(0, 1);
+  }
+};
+
+TokenBlocks BlocksOf(const GraphInput& graph, std::int64_t length) {
+  const torch::Tensor offsets = graph.offsets.contiguous(), ends = graph.neighbors.contiguous();
+  const auto* offset = offsets.const_data_ptr<std::int64_t>();
+  const auto* neighbor = ends.const_data_ptr<std::int64_t>();
+  // Edges over the gap before every token, as differences.
+  std::vector<std::int64_t> over(static_cast<std::size_t>(length) + 1, 0);
+  for (std::int64_t i = 0; i < length; ++i) {
+    for (std::int64_t e = offset[i]; e < offset[i + 1]; ++e) {
+      ++over[std::min(i, neighbor[e]) + 1];
+      --over[std::max(i, neighbor[e]) + 1];
+    }
+  }
+  std::vector<std::int64_t> sizes;
+  std::int64_t open = 0;
+  for (std::int64_t i = 0; i < length; ++i) {
+    open += over[i];
+    if (open == 0) sizes.push_back(0);
+    ++sizes.back();
+  }
+  TokenBlocks blocks;
+  blocks.size = *std::max_element(sizes.begin(), sizes.end());
+  std::int64_t filled = 0;
+  for (const std::int64_t size : sizes) {
+    if (filled + size > blocks.size) {
+      ++blocks.count;
+      filled = 0;
+    }
+    for (std::int64_t i = 0; i < size; ++i) {
+      blocks.slots.push_back((blocks.count - 1) * blocks.size + filled++);
+    }
+  }
+  return blocks;
+}
+
 /// GAT, and GKAT-0, which differs in its mask alone.
 class AdditiveLayer : public Mechanism {
  public:
@@ -89,9 +163,10 @@ class AdditiveLayer : public Mechanism {
   torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
     const MaskPtr mask = MaskOf(inputs);
     torch::Tensor out;
-    if (way == Way::kDense) {
-      out = AttendByLogits(is_dot_ ? Logits(inputs) : DenseAdditive(inputs), inputs, mask->Dense(),
-                           delta_);
+    if (way == Way::kDense && IsDenseInBlocks()) {
+      out = AttendInBlocks(inputs, *mask);
+    } else if (way == Way::kDense) {
+      out = AttendByLogits(LogitsOf(inputs), inputs, mask->Dense(), delta_);
     } else {
       out = is_dot_ ? AttendPairs(Scores(options_, "softmax"), inputs, mask->Pairs())
                     : PairAdditive(inputs, mask->Pairs(), delta_);
@@ -103,7 +178,32 @@ class AdditiveLayer : public Mechanism {
     return MaskOf(inputs)->Dense();
   }
 
+  bool IsDenseInBlocks() const override { return ClassTokensOf(options_) == 0; }
+  std::int64_t DenseLength(const AttentionInputs& inputs) const override {
+    return IsDenseInBlocks() ? BlocksOf(inputs.graph, inputs.length()).size : inputs.length();
+  }
+
  private:
+  torch::Tensor LogitsOf(const AttentionInputs& inputs) const {
+    return is_dot_ ? Logits(inputs) : DenseAdditive(inputs);
+  }
+
+  torch::Tensor AttendInBlocks(const AttentionInputs& inputs, const Mask& mask) const {
+    const TokenBlocks blocks = BlocksOf(inputs.graph, inputs.length());
+    AttentionInputs split = inputs;
+    for (torch::Tensor* tensor : {&split.q, &split.k, &split.v}) *tensor = blocks.Split(*tensor);
+    split.key_mask = blocks.Split(inputs.KeyMask()).squeeze(3).squeeze(1);
+    torch::Tensor entries;
+    if (const auto factors = mask.FactorsOfPairs()) {
+      entries =
+          at::matmul(blocks.Dense(factors->left), blocks.Dense(factors->right).transpose(2, 3));
+    } else {
+      entries = blocks.Dense(mask.Pairs());
+    }
+    entries = entries.repeat({inputs.batch(), 1, 1, 1});
+    return blocks.Join(AttendByLogits(LogitsOf(split), split, entries, delta_));
+  }
+
   MaskPtr MaskOf(const AttentionInputs& inputs) const {
     const std::int64_t count = ClassTokensOf(options_);
     const AttentionInputs placed = inputs.Placed(count);

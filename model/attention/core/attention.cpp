@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -53,6 +54,15 @@ std::string WaysText(const std::vector<Way>& ways) {
 }
 
 }  // namespace
+
+double DenseLengths::At(std::int64_t width) const {
+  constexpr double kNarrow = 8, kWide = 64;
+  const double between = std::log(static_cast<double>(width) / kNarrow) / std::log(kWide / kNarrow);
+  const double low = static_cast<double>(width_8), high = static_cast<double>(width_64);
+  if (between <= 0) return low;
+  if (between >= 1) return high;
+  return std::pow(std::max(low, 1.0), 1 - between) * std::pow(std::max(high, 1.0), between);
+}
 
 torch::Tensor Mechanism::RunChosen(const AttentionInputs& inputs, Way* used) const {
   *used = Ways().back();
@@ -128,6 +138,26 @@ StatusOr<AttentionInputs> Attention::Completed(const AttentionInputs& inputs) co
   return completed;
 }
 
+bool Attention::PacksGraphs(std::optional<Way> way) const {
+  const auto chosen = [this](const char* option, const char* word) {
+    return options_.Has(option) && options_.Is(option, word);
+  };
+  // Draws are by the number of a token, positive random features are scaled by the largest of all,
+  // and a least entry of the mask joins everything.
+  return info_->packs_graphs && (way != Way::kDense || mechanism_->IsDenseInBlocks()) &&
+         !chosen("estimator", "sampled") && !chosen("score", "favor_pos") && ClassTokens() == 0 &&
+         !(options_.Has("floor") && options_.Real("floor") > 0);
+}
+
+bool Attention::IsFasterDense(const AttentionInputs& inputs) const {
+  if (!info_->dense_up_to || Ways().size() < 2) return false;
+  const double up_to = info_->dense_up_to->At(std::min(inputs.width(), inputs.value_width()));
+  if (up_to < 1) return false;
+  const std::int64_t length = mechanism_->DenseLength(inputs);
+  return static_cast<double>(length) <= up_to &&
+         inputs.batch() * inputs.heads() * inputs.length() <= kMaxChosenDenseWeights / length;
+}
+
 StatusOr<torch::Tensor> Attention::Run(const AttentionInputs& inputs, std::optional<Way> way,
                                        Way* used, bool dense_instead) const {
   const std::vector<Way> ways = Ways();
@@ -146,8 +176,10 @@ StatusOr<torch::Tensor> Attention::Run(const AttentionInputs& inputs, std::optio
           return Status::Ok();
         }
         const AttentionInputs completed = ValueOrThrow(Completed(inputs));
+        const std::optional<Way> chosen = !way && IsFasterDense(inputs) ? Way::kDense : way;
         try {
-          out = way ? mechanism_->Run(*way, completed) : mechanism_->RunChosen(completed, &taken);
+          out = chosen ? mechanism_->Run(*chosen, completed)
+                       : mechanism_->RunChosen(completed, &taken);
         } catch (const StatusException& error) {
           const bool is_too_large = error.status().code() == StatusCode::kResourceExhausted;
           if (way || taken != Way::kPairs || !is_too_large || !dense_instead) throw;

@@ -21,6 +21,9 @@
 
 namespace interlacer::attention {
 
+/// B H L^2 of a dense way that nobody asked for: 64 MiB of float32 for every array of that size.
+inline constexpr std::int64_t kMaxChosenDenseWeights = std::int64_t{1} << 24;
+
 class Attention {
  public:
   /// `options`: a JSON object with any of the mechanism's options.
@@ -32,13 +35,19 @@ class Attention {
   /// Whether later runs on a graph reuse what the first one made of it.
   bool keeps_graph_memory() const { return memory_ != nullptr; }
 
+  /// Whether several graphs can be given as one, without edges between them: each gets what it gets
+  /// alone, to rounding, and by this way all cost about what they cost one by one.
+  bool PacksGraphs(std::optional<Way> way = std::nullopt) const;
+
   /// Tensors by name; they depend on sizes, graph and options, not on q, k and v.
   StatusOr<NamedTensors> InitialParameters(const AttentionInputs& inputs) const;
   /// One of them: that of the inputs, checked, or the initial one. A name that there is.
   StatusOr<torch::Tensor> Parameter(const AttentionInputs& inputs, const std::string& name) const;
-  /// Without a way: that of Mechanism::RunChosen, and dense where that is pairs and has too many of
-  /// them, unless `dense_instead` forbids it (RESOURCE_EXHAUSTED). `used`, if given, is the way
-  /// that was taken. Absent parameters take their initial values.
+  /// Without a way: dense up to the lengths of MechanismInfo::dense_up_to, where the weights of all
+  /// batches and heads are at most kMaxChosenDenseWeights; else that of Mechanism::RunChosen, and
+  /// dense where that is pairs and has too many of them, unless `dense_instead` forbids it
+  /// (RESOURCE_EXHAUSTED). `used`, if given, is the way that was taken. The choice depends on
+  /// shapes, options and the graph alone. Absent parameters take their initial values.
   StatusOr<torch::Tensor> Run(const AttentionInputs& inputs, std::optional<Way> way = std::nullopt,
                               Way* used = nullptr, bool dense_instead = true) const;
   /// [1 or H,L,L] or [B,H,L,L], or an undefined tensor where scores and mask are one.
@@ -49,6 +58,8 @@ class Attention {
 
  private:
   Attention(const MechanismInfo& info, Options options);
+  /// Whether dense is the faster way by measurement, and small.
+  bool IsFasterDense(const AttentionInputs& inputs) const;
   /// Inputs that passed CheckInputs, with all parameters.
   StatusOr<AttentionInputs> Completed(const AttentionInputs& inputs) const;
   /// Of the option class_tokens; 0 without it.

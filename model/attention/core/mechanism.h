@@ -10,8 +10,10 @@
 
 #include <torch/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,12 +35,25 @@ class Mechanism {
   /// The same by a way of the mechanism's choice, by a count of operations and not by measurement;
   /// `used` is written before anything else. Here the last of Ways().
   virtual torch::Tensor RunChosen(const AttentionInputs& inputs, Way* used) const;
+  /// Whether the dense way takes parts of a graph that no edge joins one beside the other, and not
+  /// all tokens against all.
+  virtual bool IsDenseInBlocks() const { return false; }
+  /// How many tokens it puts against each other: all, or those of the largest part.
+  virtual std::int64_t DenseLength(const AttentionInputs& inputs) const { return inputs.length(); }
   /// The mask [1 or H,L,L], or [B,H,L,L] of queries and keys, if there is one apart from the
   /// scores; undefined otherwise.
   virtual torch::Tensor DenseMask(const AttentionInputs&) const { return {}; }
   /// The largest |f| that places add to the logits of a pair, padded ones too and with `causal` no
   /// later keys, [H] without gradient, or undefined where they add none.
   virtual torch::Tensor LargestPositionLogits(const AttentionInputs&) const { return {}; }
+};
+
+/// Up to how many tokens the dense way was measured to be clearly faster than every other, for
+/// queries, keys and values of width 8 and 64; 0: at no length.
+struct DenseLengths {
+  std::int64_t width_8 = 0, width_64 = 0;
+  /// Between both widths by powers of width and length, beyond them as at the nearer.
+  double At(std::int64_t width) const;
 };
 
 struct MechanismInfo {
@@ -49,6 +64,10 @@ struct MechanismInfo {
   std::vector<std::string> inputs;  ///< of kExtraInputs
   std::vector<OptionSpec> options;
   std::function<std::unique_ptr<const Mechanism>(const Options&)> make;
+  /// Absent: not measured. Set by the catalogue.
+  std::optional<DenseLengths> dense_up_to = std::nullopt;
+  /// Whether Attention::PacksGraphs, with most options. Set by the catalogue.
+  bool packs_graphs = false;
 };
 
 }  // namespace interlacer::attention

@@ -35,6 +35,12 @@ std::vector<std::string> NamesOf(const std::vector<Way>& ways) {
   return names;
 }
 
+nlohmann::ordered_json DenseLengthsOf(const MechanismInfo& mechanism) {
+  if (!mechanism.dense_up_to) return nullptr;
+  return {{"width_8", mechanism.dense_up_to->width_8},
+          {"width_64", mechanism.dense_up_to->width_64}};
+}
+
 nlohmann::ordered_json SummaryOf(const MechanismInfo& mechanism) {
   const auto made = Attention::Make(mechanism, nlohmann::json::object());
   return {{"name", mechanism.name},
@@ -42,6 +48,7 @@ nlohmann::ordered_json SummaryOf(const MechanismInfo& mechanism) {
           {"cost", mechanism.cost},
           {"source", mechanism.source},
           {"inputs", mechanism.inputs},
+          {"dense_up_to", DenseLengthsOf(mechanism)},
           {"ways", made.ok() ? NamesOf(made->Ways()) : std::vector<std::string>{}}};
 }
 

@@ -26,8 +26,9 @@ namespace interlacer::attention {
 
 struct MechanismInfo;
 
-/// [{name, text, cost, source, inputs, ways}], in the order of the catalogue; ways by default
-/// options.
+/// [{name, text, cost, source, inputs, dense_up_to, ways}], in the order of the catalogue; ways by
+/// default options. dense_up_to: {width_8, width_64} of DenseLengths
+/// (model/attention/core/mechanism.h), null where dense is the only way.
 nlohmann::ordered_json ListMechanisms();
 /// The same of one, with options: [{name, type, default, range, text}].
 StatusOr<nlohmann::ordered_json> DescribeMechanism(const std::string& name);

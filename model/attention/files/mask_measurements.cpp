@@ -134,13 +134,13 @@ StatusOr<Cost> MeasureCost(const CostRequest& request) {
   // Where walks or powers are kept, the first run alone makes them: it is no measure of the others.
   const bool keeps = made.keeps_graph_memory();
   const bool is_long = cost.cpu_seconds > request.limit_s;
-  if (is_long && !keeps) return cost;
   if (keeps) cost.cpu_seconds = std::numeric_limits<double>::infinity();
   for (int repeat = 0; repeat < (is_long ? 1 : std::max(request.repeats, 1)); ++repeat) {
     INTERLACER_ASSIGN_OR_RETURN(const Cost again,
                                 RunOnce(made, inputs, way, request.with_gradients, false));
     cost.cpu_seconds = std::min(cost.cpu_seconds, again.cpu_seconds);
   }
+  if (is_long && !keeps) return cost;
   // The first run also loaded code and made what is kept.
   INTERLACER_ASSIGN_OR_RETURN(const Cost last,
                               RunOnce(made, inputs, way, request.with_gradients, true));
@@ -173,6 +173,33 @@ StatusOr<double> MeasureBlockedDense(std::int64_t length, std::int64_t width) {
         return Status::Ok();
       },
       "attention in blocks"));
+  return least_s;
+}
+
+StatusOr<double> MeasureMemoryAccess(MemoryAccess access, std::int64_t length) {
+  constexpr std::int64_t kRowFloats = 16, kRowsOfAToken = 4;
+  constexpr int kRuns = 10;
+  UseKernelThreadCount();
+  double least_s = std::numeric_limits<double>::infinity();
+  INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
+      [&] {
+        const c10::InferenceMode without_gradients;
+        const std::int64_t rows = kRowsOfAToken * length;
+        const torch::Tensor all = at::ones({rows, kRowFloats}), some = all.slice(0, 0, length);
+        const torch::Tensor places = at::randint(length, {rows}, at::kLong);
+        torch::Tensor out = at::zeros({rows, kRowFloats});
+        for (int run = 0; run < kRuns; ++run) {
+          const std::clock_t start = std::clock();
+          if (access == MemoryAccess::kStream) {
+            out.copy_(all);
+          } else {
+            at::index_select_out(out, some, 0, places);
+          }
+          least_s = std::min(least_s, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+        }
+        return Status::Ok();
+      },
+      "memory access"));
   return least_s;
 }
 

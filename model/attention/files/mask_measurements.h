@@ -30,8 +30,7 @@ struct CostRequest {
   std::optional<std::vector<std::int64_t>> parents;  ///< of a tree, in place of a random one
   bool with_gradients = false;  ///< of the sum of the output's entries by q, k and v
   int repeats = 3;
-  /// A first run that took longer is not repeated, but once where walks or powers are kept: then it
-  /// is not counted.
+  /// A first run that took longer, which also gets its memory from the system, is repeated once.
   double limit_s = 10;
 };
 
@@ -50,6 +49,14 @@ StatusOr<Cost> MeasureCost(const CostRequest& request);
 /// CPU seconds of softmax attention without a mask, one head, float32, in blocks of 512 rows: what
 /// the dense way costs where its L x L arrays do not fit. Least of two runs.
 StatusOr<double> MeasureBlockedDense(std::int64_t length, std::int64_t width);
+
+enum class MemoryAccess {
+  kStream,  ///< 256 bytes a token, copied in order
+  kGather,  ///< 4 rows of 64 bytes a token, copied from random places of one such row a token
+};
+/// CPU seconds of moving so much memory and nothing else: what caches make of a cost that grows as
+/// the length. Least of ten runs.
+StatusOr<double> MeasureMemoryAccess(MemoryAccess access, std::int64_t length);
 
 struct WalkSetting {
   EdgeLists graph;

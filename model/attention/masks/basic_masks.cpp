@@ -1,6 +1,8 @@
 #include "model/attention/masks/basic_masks.h"
 
+#include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
+#include <ATen/core/grad_mode.h>
 
 #include <algorithm>
 #include <numeric>
@@ -8,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/check.h"
 #include "model/runtime/torch_status.h"
 
 namespace interlacer::attention {
@@ -61,9 +64,9 @@ class FactorMask : public Mask {
   MaskFactors factors_;
 };
 
-/// Terms of left right^T: entries of both factors, and the pair that their product belongs to.
-struct ProductTerms {
-  std::vector<std::int64_t> offsets{0}, indices, left, right, pair;
+/// The pattern of left right^T.
+struct ProductPattern {
+  std::vector<std::int64_t> offsets{0}, indices;
 };
 
 std::int64_t TermCount(const SparsePattern& left, const SparsePattern& right) {
@@ -74,47 +77,100 @@ std::int64_t TermCount(const SparsePattern& left, const SparsePattern& right) {
   return count;
 }
 
-ProductTerms TermsOf(const SparsePattern& left, const SparsePattern& right) {
-  ProductTerms terms;
-  const std::int64_t term_count = TermCount(left, right);
-  if (term_count > kMaxSharedColumns) {
-    throw StatusException(ResourceExhausted(
-        reason::HOST_MEMORY, "way pairs: expected rows of features that share at most " +
-                                 std::to_string(kMaxSharedColumns) + " columns, got " +
-                                 std::to_string(term_count)));
-  }
-  for (auto* list : {&terms.left, &terms.right, &terms.pair}) {
-    list->reserve(static_cast<std::size_t>(term_count));
-  }
+void RequireTerms(std::int64_t count) {
+  if (count <= kMaxSharedColumns) return;
+  throw StatusException(ResourceExhausted(
+      reason::HOST_MEMORY, "way pairs: expected rows of features that share at most " +
+                               std::to_string(kMaxSharedColumns) + " columns, got " +
+                               std::to_string(count)));
+}
+
+/// Calls see(entry of left, entry of right, pair that their product belongs to) for every term, row
+/// by row once the row's pairs are in `product`.
+template <typename See>
+void ForEachTerm(const SparsePattern& left, const SparsePattern& right, ProductPattern* product,
+                 const See& see) {
+  std::vector<std::int64_t>& indices = product->indices;
   std::vector<std::int64_t> pair_of(static_cast<std::size_t>(right.rows), -1);
   for (std::int64_t i = 0; i < left.rows; ++i) {
-    const auto first = static_cast<std::int64_t>(terms.indices.size());
-    const auto visit = [&](const auto& see) {
+    const auto first = static_cast<std::int64_t>(indices.size());
+    const auto visit = [&](const auto& see_term) {
       for (std::int64_t e = left.offsets[i]; e < left.offsets[i + 1]; ++e) {
         const std::int64_t column = left.indices[e];
         for (std::int64_t p = right.column_offsets[column]; p < right.column_offsets[column + 1];
              ++p) {
-          see(e, right.row_of[p], right.entry_of[p]);
+          see_term(e, right.row_of[p], right.entry_of[p]);
         }
       }
     };
     visit([&](std::int64_t, std::int64_t j, std::int64_t) {
       if (pair_of[j] >= first) return;
       pair_of[j] = first;  // seen; the number follows once the row is sorted
-      terms.indices.push_back(j);
+      indices.push_back(j);
     });
-    std::sort(terms.indices.begin() + first, terms.indices.end());
-    for (auto p = static_cast<std::size_t>(first); p < terms.indices.size(); ++p) {
-      pair_of[terms.indices[p]] = static_cast<std::int64_t>(p);
+    std::sort(indices.begin() + first, indices.end());
+    for (auto p = static_cast<std::size_t>(first); p < indices.size(); ++p) {
+      pair_of[indices[p]] = static_cast<std::int64_t>(p);
     }
-    visit([&](std::int64_t e, std::int64_t j, std::int64_t other) {
-      terms.left.push_back(e);
-      terms.right.push_back(other);
-      terms.pair.push_back(pair_of[j]);
-    });
-    terms.offsets.push_back(static_cast<std::int64_t>(terms.indices.size()));
+    visit([&](std::int64_t e, std::int64_t j, std::int64_t other) { see(e, other, pair_of[j]); });
+    product->offsets.push_back(static_cast<std::int64_t>(indices.size()));
   }
-  return terms;
+}
+
+/// left right^T by lists of its terms, which the gradient goes through.
+MaskPairs ProductByTerms(const SparseFactors& factors) {
+  ProductPattern product;
+  std::vector<std::int64_t> lefts, rights, pairs;
+  const std::int64_t term_count = TermCount(*factors.left.pattern, *factors.right.pattern);
+  for (auto* list : {&lefts, &rights, &pairs}) list->reserve(static_cast<std::size_t>(term_count));
+  ForEachTerm(*factors.left.pattern, *factors.right.pattern, &product,
+              [&](std::int64_t left, std::int64_t right, std::int64_t pair) {
+                lefts.push_back(left);
+                rights.push_back(right);
+                pairs.push_back(pair);
+              });
+  const torch::Tensor products =
+      factors.left.values.index_select(1, at::tensor(lefts, at::kLong)) *
+      factors.right.values.index_select(1, at::tensor(rights, at::kLong));
+  const torch::Tensor values =
+      at::zeros({products.size(0), static_cast<std::int64_t>(product.indices.size())},
+                products.options().requires_grad(false))
+          .index_add(1, at::tensor(pairs, at::kLong), products);
+  return {MakePattern(factors.left.pattern->rows, factors.right.pattern->rows,
+                      std::move(product.offsets), std::move(product.indices)),
+          values};
+}
+
+/// The same without lists of terms, and without a gradient.
+MaskPairs ProductOfNumbers(const SparseFactors& factors) {
+  const SparsePattern &left = *factors.left.pattern, &right = *factors.right.pattern;
+  const std::int64_t heads = factors.left.values.size(0);
+  const torch::Tensor lefts = factors.left.values.contiguous();
+  const torch::Tensor rights = factors.right.values.contiguous();
+  ProductPattern product;
+  torch::Tensor values;
+  AT_DISPATCH_FLOATING_TYPES(lefts.scalar_type(), "ProductOfNumbers", [&] {
+    const auto* left_value = lefts.const_data_ptr<scalar_t>();
+    const auto* right_value = rights.const_data_ptr<scalar_t>();
+    std::vector<scalar_t> sums;
+    ForEachTerm(left, right, &product, [&](std::int64_t l, std::int64_t r, std::int64_t pair) {
+      const auto end = product.indices.size() * static_cast<std::size_t>(heads);
+      if (sums.size() < end) sums.resize(end, 0);
+      for (std::int64_t h = 0; h < heads; ++h) {
+        sums[pair * heads + h] +=
+            left_value[h * left.entry_count() + l] * right_value[h * right.entry_count() + r];
+      }
+    });
+    const auto count = static_cast<std::int64_t>(product.indices.size());
+    values = at::empty({heads, count}, lefts.options());
+    auto* value = values.mutable_data_ptr<scalar_t>();
+    for (std::int64_t p = 0; p < count; ++p) {
+      for (std::int64_t h = 0; h < heads; ++h) value[h * count + p] = sums[p * heads + h];
+    }
+  });
+  return {
+      MakePattern(left.rows, right.rows, std::move(product.offsets), std::move(product.indices)),
+      values};
 }
 
 class SparseFactorMask : public Mask {
@@ -133,17 +189,12 @@ class SparseFactorMask : public Mask {
     return HeadwiseProduct(factors_.left.pattern, factors_.left.values, columns);
   }
   MaskPairs Pairs() const override {
-    ProductTerms terms = TermsOf(*factors_.left.pattern, *factors_.right.pattern);
-    const torch::Tensor products =
-        factors_.left.values.index_select(1, at::tensor(terms.left, at::kLong)) *
-        factors_.right.values.index_select(1, at::tensor(terms.right, at::kLong));
-    const torch::Tensor values =
-        at::zeros({products.size(0), static_cast<std::int64_t>(terms.indices.size())},
-                  products.options().requires_grad(false))
-            .index_add(1, at::tensor(terms.pair, at::kLong), products);
-    return {MakePattern(factors_.left.pattern->rows, factors_.right.pattern->rows,
-                        std::move(terms.offsets), std::move(terms.indices)),
-            values};
+    RequireTerms(TermCount(*factors_.left.pattern, *factors_.right.pattern));
+    INTERLACER_CHECK(factors_.left.values.size(0) == factors_.right.values.size(0),
+                     "heads of both factors");
+    const bool has_gradient = at::GradMode::is_enabled() && (factors_.left.values.requires_grad() ||
+                                                             factors_.right.values.requires_grad());
+    return has_gradient ? ProductByTerms(factors_) : ProductOfNumbers(factors_);
   }
   std::optional<SparseFactors> FactorsOfPairs() const override { return factors_; }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -48,70 +49,113 @@ void ForEachOffset(const std::vector<std::int64_t>& grid, const See& see) {
   }
 }
 
-/// |y| <= noise: 0, else y: [H,C,L] with unit stride along L -> [H,L,C] of the type of `like`, in
-/// one pass; LibTorch takes four. Bound: memory.
-torch::Tensor RowsAbove(const torch::Tensor& noise, const torch::Tensor& y,
-                        const torch::Tensor& like) {
-  torch::Tensor out = at::empty({y.size(0), y.size(2), y.size(1)}, like.options());
-  const std::int64_t columns = y.size(1), length = y.size(2);
+/// Calls block(head, first token, token after the last) over all blocks of rows.
+template <typename Block>
+void ForEachBlock(std::int64_t heads, std::int64_t length, const Block& block) {
   const std::int64_t blocks = (length + kRowsOfABlock - 1) / kRowsOfABlock;
-  AT_DISPATCH_FLOATING_TYPES(like.scalar_type(), "RowsAbove", [&] {
-    const double* from = y.const_data_ptr<double>();
-    const double* least = noise.const_data_ptr<double>();
-    auto* to = out.mutable_data_ptr<scalar_t>();
-    ParallelFor(y.size(0) * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t head = i / blocks, first = i % blocks * kRowsOfABlock;
-        const std::int64_t last = std::min(length, first + kRowsOfABlock);
-        scalar_t* rows = to + head * length * columns;
-        for (std::int64_t c = 0; c < columns; ++c) {
-          const double* column = from + head * y.stride(0) + c * y.stride(1);
-          const double zero_to = least[head * columns + c];
-          for (std::int64_t l = first; l < last; ++l) {
-            rows[l * columns + c] =
-                static_cast<scalar_t>(std::abs(column[l]) <= zero_to ? 0 : column[l]);
-          }
-        }
+  ParallelFor(heads * blocks, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t first = i % blocks * kRowsOfABlock;
+      block(i / blocks, first, std::min(length, first + kRowsOfABlock));
+    }
+  });
+}
+
+/// Calls see(first token, token after the last, how far their places are beyond them) for tokens of
+/// lines of `side` that lie `padded` apart, line by line.
+template <typename See>
+void ForEachLine(std::int64_t first, std::int64_t last, std::int64_t side, std::int64_t padded,
+                 const See& see) {
+  for (std::int64_t begin = first; begin < last;) {
+    const std::int64_t line = begin / side, end = std::min(last, (line + 1) * side);
+    see(begin, end, line * (padded - side));
+    begin = end;
+  }
+}
+
+/// x [H,L,C] -> float64 [H,C,L / side,padded], the last axis filled with zeros, in one pass;
+/// LibTorch takes two. Bound: memory.
+torch::Tensor PaddedColumns(const torch::Tensor& x, std::int64_t side, std::int64_t padded) {
+  const std::int64_t heads = x.size(0), length = x.size(1), columns = x.size(2);
+  const std::int64_t lines = length / side, stride = x.stride(1);
+  torch::Tensor out = at::empty({heads, columns, lines, padded}, at::kDouble);
+  AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "PaddedColumns", [&] {
+    const scalar_t* from = x.const_data_ptr<scalar_t>();
+    double* to = out.mutable_data_ptr<double>();
+    ForEachBlock(heads, length, [&](std::int64_t head, std::int64_t first, std::int64_t last) {
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const scalar_t* column = from + head * x.stride(0) + c * x.stride(2);
+        double* places = to + (head * columns + c) * lines * padded;
+        ForEachLine(first, last, side, padded,
+                    [&](std::int64_t begin, std::int64_t end, std::int64_t shift) {
+                      for (std::int64_t l = begin; l < end; ++l) {
+                        places[l + shift] = static_cast<double>(column[l * stride]);
+                      }
+                      if (end % side != 0) return;
+                      std::fill(places + end + shift, places + end + shift + padded - side, 0.0);
+                    });
       }
     });
   });
   return out;
 }
 
-/// Axes of one transform: MKL takes seven.
-constexpr std::size_t kAxesOfATransform = 7;
-
-/// The last axes by a real transform, those before by complex ones.
-struct AxisGroups {
-  explicit AxisGroups(const std::vector<std::int64_t>& sizes) {
-    for (std::size_t last = sizes.size(); last > 0;) {
-      const std::size_t first = last > kAxesOfATransform ? last - kAxesOfATransform : 0;
-      of_sizes.emplace_back(sizes.begin() + first, sizes.begin() + last);
-      for (axes.emplace_back(); first + axes.back().size() < last;) {
-        axes.back().push_back(static_cast<std::int64_t>(first + axes.back().size()) + 2);
-      }
-      last = first;
-    }
-  }
-  std::vector<std::vector<std::int64_t>> of_sizes, axes;
-};
-
-/// x [H,C,...] over the axes after the second, padded to `sizes`.
-torch::Tensor Transformed(const torch::Tensor& x, const std::vector<std::int64_t>& sizes) {
-  const AxisGroups groups(sizes);
-  torch::Tensor spectrum = at::fft_rfftn(x, groups.of_sizes[0], groups.axes[0]);
-  for (std::size_t g = 1; g < groups.axes.size(); ++g) {
-    spectrum = at::fft_fftn(spectrum, groups.of_sizes[g], groups.axes[g]);
-  }
-  return spectrum;
+/// |y| <= noise: 0, else y: [H,C,L / side,padded] -> `out` [H,L,C], which may be columns of a wider
+/// one, in one pass; LibTorch takes five. Bound: memory.
+void WriteRowsAbove(const torch::Tensor& noise, const torch::Tensor& y, std::int64_t side,
+                    const torch::Tensor& out) {
+  const std::int64_t heads = y.size(0), columns = y.size(1), lines = y.size(2), padded = y.size(3);
+  const std::int64_t stride = out.stride(1);
+  AT_DISPATCH_FLOATING_TYPES(out.scalar_type(), "WriteRowsAbove", [&] {
+    const double* from = y.const_data_ptr<double>();
+    const double* least = noise.const_data_ptr<double>();
+    auto* to = out.mutable_data_ptr<scalar_t>();
+    ForEachBlock(
+        heads, lines * side, [&](std::int64_t head, std::int64_t first, std::int64_t last) {
+          scalar_t* rows = to + head * out.stride(0);
+          for (std::int64_t c = 0; c < columns; ++c) {
+            const double* column = from + (head * columns + c) * lines * padded;
+            const double zero_to = least[head * columns + c];
+            ForEachLine(first, last, side, padded,
+                        [&](std::int64_t begin, std::int64_t end, std::int64_t shift) {
+                          for (std::int64_t l = begin; l < end; ++l) {
+                            const double value = column[l + shift];
+                            rows[l * stride + c] =
+                                static_cast<scalar_t>(std::abs(value) <= zero_to ? 0 : value);
+                          }
+                        });
+          }
+        });
+  });
 }
 
-torch::Tensor TransformedBack(torch::Tensor spectrum, const std::vector<std::int64_t>& sizes) {
-  const AxisGroups groups(sizes);
-  for (std::size_t g = groups.axes.size(); g-- > 1;) {
-    spectrum = at::fft_ifftn(spectrum, groups.of_sizes[g], groups.axes[g]);
+/// Complex transforms over `axes` of these sizes, as many at a time as MKL takes.
+template <typename Transform>
+torch::Tensor OverAxes(torch::Tensor x, const std::vector<std::int64_t>& sizes,
+                       const std::vector<std::int64_t>& axes, const Transform& transform) {
+  constexpr std::size_t kAtOnce = 7;
+  for (std::size_t first = 0; first < axes.size(); first += kAtOnce) {
+    const std::size_t count = std::min(kAtOnce, axes.size() - first);
+    x = transform(x, at::IntArrayRef(sizes).slice(first, count),
+                  at::IntArrayRef(axes).slice(first, count));
   }
-  return at::fft_irfftn(spectrum, groups.of_sizes[0], groups.axes[0]);
+  return x;
+}
+
+torch::Tensor ToFrequencies(torch::Tensor x, const std::vector<std::int64_t>& sizes,
+                            const std::vector<std::int64_t>& axes) {
+  return OverAxes(std::move(x), sizes, axes,
+                  [](const torch::Tensor& t, at::IntArrayRef size, at::IntArrayRef axis) {
+                    return at::fft_fftn(t, size, axis);
+                  });
+}
+
+torch::Tensor FromFrequencies(torch::Tensor x, const std::vector<std::int64_t>& sizes,
+                              const std::vector<std::int64_t>& axes) {
+  return OverAxes(std::move(x), sizes, axes,
+                  [](const torch::Tensor& t, at::IntArrayRef size, at::IntArrayRef axis) {
+                    return at::fft_ifftn(t, size, axis);
+                  });
 }
 
 class ToeplitzMask : public Mask {
@@ -137,25 +181,53 @@ class ToeplitzMask : public Mask {
 
   torch::Tensor Product(const torch::Tensor& x) const override {
     if (x.size(2) == 0) return x;
-    std::vector<std::int64_t> padded, axes;
+    const Spectrum& kernel = KernelSpectrum();
     std::int64_t spectrum = x.size(0);
-    for (std::size_t a = 0; a < grid_.size(); ++a) {
-      padded.push_back(FastSize(2 * grid_[a] - 1));
-      axes.push_back(static_cast<std::int64_t>(a) + 2);
-      spectrum *= padded.back();
-    }
-    const torch::Tensor kernel = Transformed(Kernel(padded, axes), padded);
-    const double kernel_norm = b_.detach().norm().item<double>();
+    for (const std::int64_t size : kernel.padded) spectrum *= size;
     const std::int64_t step = std::clamp<std::int64_t>(kSpectrumBudget / spectrum, 1, x.size(2));
+    const bool has_gradient =
+        at::GradMode::is_enabled() && (x.requires_grad() || kernel.numbers.requires_grad());
     std::vector<torch::Tensor> parts;
+    const torch::Tensor out = has_gradient ? torch::Tensor() : at::empty(x.sizes(), x.options());
     for (std::int64_t first = 0; first < x.size(2); first += step) {
-      parts.push_back(ProductOfColumns(x.slice(2, first, std::min(first + step, x.size(2))), kernel,
-                                       padded, axes, kernel_norm));
+      const std::int64_t last = std::min(first + step, x.size(2));
+      if (has_gradient) {
+        parts.push_back(ProductOfColumns(x.slice(2, first, last), kernel));
+      } else {
+        WriteProductOfColumns(x.slice(2, first, last), kernel, out.slice(2, first, last));
+      }
     }
+    if (!has_gradient) return out;
     return parts.size() == 1 ? parts[0] : at::cat(parts, 2);
   }
 
  private:
+  /// Of b, with the padded sizes; `outer` are the axes of [H,C,...] but the last.
+  struct Spectrum {
+    std::vector<std::int64_t> padded, outer;
+    torch::Tensor numbers;
+    double norm = 0;
+    std::vector<std::int64_t> outer_sizes() const { return {padded.begin(), padded.end() - 1}; }
+  };
+
+  /// One for all products, the first of which makes it: b does not change.
+  const Spectrum& KernelSpectrum() const {
+    std::call_once(is_made_, [this] {
+      // Whether or not the first product asks for gradients, a later one may.
+      const at::AutoGradMode with_gradients(true);
+      std::vector<std::int64_t> axes;
+      for (std::size_t a = 0; a < grid_.size(); ++a) {
+        spectrum_.padded.push_back(FastSize(2 * grid_[a] - 1));
+        axes.push_back(static_cast<std::int64_t>(a) + 2);
+      }
+      spectrum_.outer = {axes.begin(), axes.end() - 1};
+      spectrum_.numbers = ToFrequencies(at::fft_rfft(Kernel(spectrum_.padded, axes)),
+                                        spectrum_.outer_sizes(), spectrum_.outer);
+      spectrum_.norm = b_.detach().norm().item<double>();
+    });
+    return spectrum_;
+  }
+
   /// Offset delta stands at delta modulo the padded sizes: [1 or H,1,P...].
   torch::Tensor Kernel(const std::vector<std::int64_t>& padded,
                        const std::vector<std::int64_t>& axes) const {
@@ -170,30 +242,55 @@ class ToeplitzMask : public Mask {
     return at::roll(at::constant_pad_nd(b_.reshape(shape), padding), to_start, axes);
   }
 
-  torch::Tensor ProductOfColumns(const torch::Tensor& x, const torch::Tensor& kernel,
-                                 const std::vector<std::int64_t>& padded,
-                                 const std::vector<std::int64_t>& axes, double kernel_norm) const {
-    std::vector<std::int64_t> shape{x.size(0), x.size(2)};
+  /// Convolutions of `columns` [H,C,lines,padded], of the same shape; beyond the tokens of a line
+  /// there is anything. Lines along the last axis are transformed where there are tokens alone:
+  /// before the other axes are padded, and after they are cut again.
+  torch::Tensor Convolved(const torch::Tensor& columns, const Spectrum& kernel) const {
+    const std::vector<std::int64_t> outer_sizes = kernel.outer_sizes();
+    std::vector<std::int64_t> shape{columns.size(0), columns.size(1)};
     shape.insert(shape.end(), grid_.begin(), grid_.end());
-    const torch::Tensor columns =
-        x.transpose(1, 2).to(at::kDouble, false, false, at::MemoryFormat::Contiguous);
-    torch::Tensor spectrum = Transformed(columns.reshape(shape), padded);
-    const bool is_learned = at::GradMode::is_enabled() && kernel.requires_grad();
-    spectrum = is_learned ? spectrum * kernel : spectrum.mul_(kernel);
-    torch::Tensor y = TransformedBack(std::move(spectrum), padded);
-    for (std::size_t a = 0; a < grid_.size(); ++a) y = y.slice(axes[a], 0, grid_[a]);
-    y = y.flatten(2);
-    // What is below the rounding of the transforms is zero: a row without weight stays so.
-    const torch::Tensor noise = columns.detach().norm(2, {2}, true) *
-                                (kernel_norm * 8 * std::numeric_limits<double>::epsilon());
-    if (at::GradMode::is_enabled() && y.requires_grad()) {
-      return y.masked_fill(y.detach().abs() <= noise, 0).transpose(1, 2).to(x.scalar_type());
+    shape.back() = kernel.padded.back();
+    torch::Tensor spectrum =
+        ToFrequencies(at::fft_rfft(columns.reshape(shape)), outer_sizes, kernel.outer);
+    spectrum =
+        at::GradMode::is_enabled() && (spectrum.requires_grad() || kernel.numbers.requires_grad())
+            ? spectrum * kernel.numbers
+            : spectrum.mul_(kernel.numbers.detach());
+    spectrum = FromFrequencies(std::move(spectrum), outer_sizes, kernel.outer);
+    for (const std::int64_t axis : kernel.outer) {
+      spectrum = spectrum.slice(axis, 0, grid_[axis - 2]);
     }
-    return RowsAbove(noise, y, x);
+    return at::fft_irfft(spectrum, shape.back()).reshape(columns.sizes());
+  }
+
+  /// What is below the rounding of the transforms is zero: a row without weight stays so. [H,C,1].
+  static torch::Tensor NoiseOf(const torch::Tensor& columns, const Spectrum& kernel) {
+    return columns.detach().flatten(2).norm(2, {2}, true) *
+           (kernel.norm * 8 * std::numeric_limits<double>::epsilon());
+  }
+
+  void WriteProductOfColumns(const torch::Tensor& x, const Spectrum& kernel,
+                             const torch::Tensor& out) const {
+    const torch::Tensor columns = PaddedColumns(x, grid_.back(), kernel.padded.back());
+    WriteRowsAbove(NoiseOf(columns, kernel), Convolved(columns, kernel), grid_.back(), out);
+  }
+
+  /// The same by operations that have gradients.
+  torch::Tensor ProductOfColumns(const torch::Tensor& x, const Spectrum& kernel) const {
+    const std::int64_t side = grid_.back();
+    const torch::Tensor columns = at::constant_pad_nd(
+        x.transpose(1, 2).to(at::kDouble).reshape({x.size(0), x.size(2), -1, side}),
+        {0, kernel.padded.back() - side});
+    const torch::Tensor rows = Convolved(columns, kernel).slice(3, 0, side).flatten(2);
+    return rows.masked_fill(rows.detach().abs() <= NoiseOf(columns, kernel), 0)
+        .transpose(1, 2)
+        .to(x.scalar_type());
   }
 
   std::vector<std::int64_t> grid_;
   torch::Tensor b_;
+  mutable Spectrum spectrum_;
+  mutable std::once_flag is_made_;
 };
 
 }  // namespace

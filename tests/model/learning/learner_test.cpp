@@ -256,6 +256,13 @@ TEST(Learner, NamesBadExamples) {
   EXPECT_THAT(learn(), HasSubstr("train[3].target: expected a class below 2, got 2"));
   set.spoil = [](Example* example) { example->graph = {}; };
   EXPECT_THAT(learn(), HasSubstr("train[3].graph: expected"));
+  // Graphs of a batch lie side by side: an edge out of one would lead into the next.
+  set.spoil = [](Example* example) { example->graph.neighbors[0] = example->token_count; };
+  EXPECT_THAT(learn(), HasSubstr("train[3].graph.neighbors: expected"));
+  set.spoil = [](Example* example) { example->graph.neighbors[0] = -1; };
+  EXPECT_THAT(learn(), HasSubstr("train[3].graph.neighbors: expected"));
+  set.spoil = [](Example* example) { example->graph.offsets[1] = 100; };
+  EXPECT_THAT(learn(), HasSubstr("train[3].graph.offsets: expected"));
   set.spoil = [](Example* example) { example->token_count = 0; };
   EXPECT_THAT(learn(), HasSubstr("train[3].token_count: expected 1 or more, got 0"));
 }

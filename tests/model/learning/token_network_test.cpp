@@ -109,7 +109,8 @@ TEST(TokenNetwork, TakesTheWayThatIsAskedFor) {
     return TokenNetwork(Network({layer, layer}), set.form(), 1, batch).Forward(batch);
   };
   EXPECT_TRUE(at::allclose(out("dense"), out("pairs"), 1e-4, 1e-5));
-  EXPECT_TRUE(at::equal(out(""), out("pairs")));
+  // Of so few tokens dense is the mechanism's own choice.
+  EXPECT_TRUE(at::equal(out(""), out("dense")));
 }
 
 TEST(TokenNetwork, NamesWhatDoesNotFit) {

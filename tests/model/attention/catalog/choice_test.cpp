@@ -2,6 +2,10 @@
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <string>
+#include <vector>
 
 #include "model/attention/catalog/catalog.h"
 #include "tests/model/attention/catalog/reference.h"
@@ -32,9 +36,10 @@ Way WayTaken(const Attention& made, const AttentionInputs& inputs) {
   return used;
 }
 
-/// nnz(Phi) m dv operations by products, (m + dv) for every term of Phi Phi^T by pairs.
+/// nnz(Phi) m dv operations by products, (m + dv) for every term of Phi Phi^T by pairs. At more
+/// tokens than dense is measured to be faster at.
 TEST(ChoiceOfWay, OfWalksIsTheFewerOperations) {
-  constexpr std::int64_t kTokens = 60;
+  constexpr std::int64_t kTokens = 600;
   int pair_count = 0, product_count = 0;
   for (const int hops : {1, 4}) {
     const Attention made = Make("grf_sym", {{"walks", 4}, {"hops", hops}});
@@ -63,12 +68,130 @@ TEST(ChoiceOfWay, OfWalksIsTheFewerOperations) {
   EXPECT_GT(product_count, 0);
 }
 
-/// L (m + dv) <= m dv: 8 tokens for features and values of 16.
+/// L (m + dv) <= m dv: 8 tokens for features and values of 16, of mechanisms whose dense way was
+/// measured to be the faster one nowhere.
 TEST(ChoiceOfWay, OfFewTokensIsDense) {
-  for (const char* name : {"grf_sym", "gdk", "rwgnk"}) {
+  for (const char* name : {"fastmult", "centrality"}) {
     const Attention made = Make(name, nlohmann::json::object());
     EXPECT_EQ(WayTaken(made, RingOf(8, 16, 16)), Way::kDense) << name;
     EXPECT_NE(WayTaken(made, RingOf(9, 16, 16)), Way::kDense) << name;
+  }
+}
+
+TEST(ChoiceOfWay, FollowsTheMeasuredLengths) {
+  for (const char* name : {"gkat0", "heat", "rwgnk"}) {
+    const Attention made = Make(name, nlohmann::json::object());
+    const attention::DenseLengths lengths = made.mechanism().dense_up_to.value();
+    ASSERT_GE(lengths.width_64, 100) << name;
+    EXPECT_EQ(WayTaken(made, RingOf(100, 64, 64)), Way::kDense) << name;
+    EXPECT_EQ(WayTaken(made, RingOf(100, 80, 64)), Way::kDense) << name;
+    EXPECT_NE(WayTaken(made, RingOf(lengths.width_64 + 1, 64, 64)), Way::kDense) << name;
+    if (lengths.width_8 < 100) {
+      // The narrower of both widths counts.
+      EXPECT_NE(WayTaken(made, RingOf(100, 64, 8)), Way::kDense) << name;
+    }
+  }
+}
+
+TEST(ChoiceOfWay, IsNotDenseWhereWeightsAreMany) {
+  const Attention made = Make("gkat0", nlohmann::json::object());
+  AttentionInputs inputs = RingOf(256, 8, 8);
+  EXPECT_EQ(WayTaken(made, inputs), Way::kDense);
+  const std::int64_t batches = attention::kMaxChosenDenseWeights / (256 * 256) + 1;
+  for (torch::Tensor* tensor : {&inputs.q, &inputs.k, &inputs.v}) {
+    *tensor = tensor->to(at::kFloat).expand({batches, 1, 256, 8});
+  }
+  EXPECT_NE(WayTaken(made, inputs), Way::kDense);
+}
+
+/// Between both widths by powers, beyond them as at the nearer.
+TEST(ChoiceOfWay, InterpolatesLengths) {
+  const attention::DenseLengths lengths{16, 1024};
+  EXPECT_EQ(lengths.At(1), 16);
+  EXPECT_EQ(lengths.At(8), 16);
+  EXPECT_NEAR(lengths.At(16), 64, 1e-9);
+  EXPECT_NEAR(lengths.At(32), 256, 1e-9);
+  EXPECT_EQ(lengths.At(64), 1024);
+  EXPECT_EQ(lengths.At(500), 1024);
+  EXPECT_EQ((attention::DenseLengths{0, 0}.At(8)), 0);
+}
+
+/// Of every mechanism that has a choice, and of no other.
+TEST(ChoiceOfWay, HasMeasuredLengthsOfEveryMechanism) {
+  for (const auto& info : attention::Catalog()) {
+    nlohmann::json options = nlohmann::json::object();
+    if (info.name == "malpha_dense") options = {{"positive", "coefficients"}};
+    if (info.name == "jlt") options = {{"abs", false}};
+    const bool has_choice = Attention::Make(info, options).value().Ways().size() > 1;
+    EXPECT_EQ(info.dense_up_to.has_value(), has_choice) << info.name;
+  }
+}
+
+/// Several graphs as one, side by side.
+TEST(PackedGraphs, GetWhatTheyGetAlone) {
+  int count = 0;
+  for (const auto& info : attention::Catalog()) {
+    const Attention made = Attention::Make(info, nlohmann::json::object()).value();
+    if (!made.PacksGraphs()) continue;
+    ++count;
+    // One of a single token without edges among them.
+    const std::int64_t sizes[] = {7, 1, 12, 3};
+    std::vector<AttentionInputs> parts;
+    std::vector<torch::Tensor> q, k, v;
+    EdgeList edges;
+    std::int64_t first = 0;
+    for (const std::int64_t size : sizes) {
+      AttentionInputs& part = parts.emplace_back();
+      const auto seed = static_cast<std::uint64_t>(first);
+      q.push_back(part.q = Normals({2, 2, size, 4}, seed + 11).set_requires_grad(true));
+      k.push_back(part.k = Normals({2, 2, size, 4}, seed + 12).set_requires_grad(true));
+      v.push_back(part.v = Normals({2, 2, size, 4}, seed + 13).set_requires_grad(true));
+      part.graph = UndirectedInput(size, RingEdges(size));
+      for (const auto& [a, b] : RingEdges(size)) edges.emplace_back(first + a, first + b);
+      first += size;
+    }
+    AttentionInputs whole;
+    whole.q = at::cat(q, 2);
+    whole.k = at::cat(k, 2);
+    whole.v = at::cat(v, 2);
+    whole.graph = UndirectedInput(first, edges);
+    whole.parameters = made.InitialParameters(whole).value();
+    const torch::Tensor weights = Normals({2, 2, first, 4}, 20);
+    for (const Way way : made.Ways()) {
+      const torch::Tensor out = made.Run(whole, way).value();
+      const auto grads =
+          torch::autograd::grad({(out * weights).sum()}, {whole.v}, {}, /*retain_graph=*/true);
+      std::vector<torch::Tensor> outs, of_v;
+      std::int64_t at = 0;
+      for (AttentionInputs& part : parts) {
+        part.parameters = whole.parameters;
+        outs.push_back(made.Run(part, way).value());
+        const torch::Tensor own = weights.narrow(2, at, part.length());
+        of_v.push_back(torch::autograd::grad({(outs.back() * own).sum()}, {part.v})[0]);
+        at += part.length();
+      }
+      const std::string name = info.name + " " + std::string(attention::WayName(way));
+      EXPECT_TRUE(at::allclose(out, at::cat(outs, 2), 1e-9, 1e-11)) << name;
+      EXPECT_TRUE(at::allclose(grads[0], at::cat(of_v, 2), 1e-9, 1e-11)) << name;
+    }
+  }
+  EXPECT_EQ(count, 8);
+}
+
+TEST(PackedGraphs, AreRefusedWhereSomethingIsOfTheWhole) {
+  const auto packs = [](const char* name, const nlohmann::json& options) {
+    return Make(name, options).PacksGraphs();
+  };
+  EXPECT_TRUE(packs("gkat0", {{"delta", 1e-9}, {"elu", true}}));
+  EXPECT_FALSE(packs("gkat0", {{"estimator", "sampled"}}));
+  EXPECT_FALSE(packs("gkat0", {{"class_tokens", 1}}));
+  EXPECT_FALSE(packs("rwgnk", {{"score", "favor_pos"}}));
+  EXPECT_FALSE(packs("grf_exact", {{"score", "softmax"}, {"floor", 1e-6}}));
+  // Dense products of all with all are no cost of graphs one by one.
+  EXPECT_TRUE(Make("gat", nlohmann::json::object()).PacksGraphs(Way::kDense));
+  EXPECT_FALSE(Make("gcn", nlohmann::json::object()).PacksGraphs(Way::kDense));
+  for (const char* name : {"centrality", "grf_sym", "spd_bias", "smooth_a", "jlt", "gkat"}) {
+    EXPECT_FALSE(packs(name, nlohmann::json::object())) << name;
   }
 }
 
