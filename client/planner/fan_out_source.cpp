@@ -17,16 +17,28 @@ namespace {
 /// Of what is left, a free source takes this share divided by the number of sources: late shares
 /// are small, so that sources end together.
 constexpr int kSharesLeft = 2;
+/// Of a source that was unavailable; doubled with each further failure, so many times.
+constexpr std::chrono::seconds kFirstRest(5);
+constexpr int kMostDoublings = 4;
 
 /// Candidates that wait, outcomes that wait for the caller, and how the sources fare.
 class Board {
  public:
-  Board(int candidate_count, int source_count)
+  /// Of `source_count` sources `active_count` begin at once.
+  Board(int candidate_count, int active_count, int source_count)
       : waiting_(static_cast<std::size_t>(candidate_count)),
         unfinished_(candidate_count),
+        active_(active_count),
         working_(source_count),
-        source_count_(source_count) {
+        source_count_(active_count) {
     std::iota(waiting_.begin(), waiting_.end(), 0);
+  }
+
+  /// Waits until every active source has left candidates behind, or the call is over: then false.
+  bool AwaitNeed() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return ended_ || unfinished_ == 0 || active_ == 0; });
+    return !ended_ && unfinished_ > 0;
   }
 
   /// The next candidates of a source; nothing when all are finished or the call has ended. Waits
@@ -50,9 +62,10 @@ class Board {
   }
 
   /// A source left; `back` is what it took and did not finish.
-  void Leave(const Status& status, const std::vector<int>& back) {
+  void Leave(const Status& status, const std::vector<int>& back, bool was_active) {
     const std::lock_guard lock(mutex_);
     --working_;
+    if (was_active) --active_;
     waiting_.insert(waiting_.begin(), back.begin(), back.end());
     // What sources say once the call has ended is its echo.
     const bool counts =
@@ -88,21 +101,30 @@ class Board {
   std::deque<int> waiting_;
   std::deque<CandidateOutcome> outcomes_;
   int unfinished_;
+  int active_;
   int working_;
   const int source_count_;
   bool ended_ = false;
   Status error_;
 };
 
-void Answer(CandidateSource* source, std::span<const PlanRows> candidates,
+/// How a source's part in a call ended, and what it took and did not finish.
+struct Part {
+  Status status;
+  std::vector<int> open;
+  bool has_answered = false;
+};
+
+Part Answer(CandidateSource* source, std::span<const PlanRows> candidates,
             const OutputOptions& output, const std::stop_token& stop, Board* board) {
+  Part part;
   while (true) {
-    std::vector<int> taken = board->Take();
-    if (taken.empty()) return board->Leave(Status(), {});
+    const std::vector<int> taken = board->Take();
+    if (taken.empty()) return part;
     std::vector<PlanRows> rows;
     for (const int index : taken) rows.push_back(candidates[static_cast<std::size_t>(index)]);
-    std::vector<int> open = taken;
-    const Status status = source->Predict(
+    part.open = taken;
+    part.status = source->Predict(
         rows, output,
         [&](CandidateOutcome outcome) -> Status {
           if (outcome.index < 0 || outcome.index >= static_cast<int>(taken.size())) {
@@ -110,27 +132,35 @@ void Answer(CandidateSource* source, std::span<const PlanRows> candidates,
                             " of " + std::to_string(taken.size()));
           }
           outcome.index = taken[static_cast<std::size_t>(outcome.index)];
-          std::erase(open, outcome.index);
+          std::erase(part.open, outcome.index);
+          part.has_answered = true;
           board->Post(std::move(outcome));
           return Status::Ok();
         },
         stop);
-    if (!status.ok()) return board->Leave(status, open);
-    if (!open.empty()) {
-      return board->Leave(Internal("a source left out candidate " + std::to_string(open.front())),
-                          {});
+    if (!part.status.ok()) return part;
+    if (!part.open.empty()) {
+      part.status = Internal("a source left out candidate " + std::to_string(part.open.front()));
+      part.open.clear();
+      return part;
     }
   }
 }
 
 /// On a thread of its own, which nothing may be thrown out of.
-void Work(CandidateSource* source, std::span<const PlanRows> candidates,
-          const OutputOptions& output, const std::stop_token& stop, Board* board) {
+Part Work(CandidateSource* source, std::span<const PlanRows> candidates,
+          const OutputOptions& output, const std::stop_token& stop, bool is_resting, Board* board) {
+  Part part;
   try {
-    Answer(source, candidates, output, stop, board);
+    if (!is_resting || board->AwaitNeed()) {
+      part = Answer(source, candidates, output, stop, board);
+    }
   } catch (const std::exception& error) {
-    board->Leave(Internal(std::string("a source of candidates: ") + error.what()), {});
+    part.status = Internal(std::string("a source of candidates: ") + error.what());
+    part.open.clear();
   }
+  board->Leave(part.status, part.open, !is_resting);
+  return part;
 }
 
 }  // namespace
@@ -158,15 +188,21 @@ StatusOr<std::unique_ptr<FanOutSource>> FanOutSource::Make(
 
 Status FanOutSource::Predict(std::span<const PlanRows> candidates, const OutputOptions& output,
                              const CandidateCallback& on_candidate, const std::stop_token& stop) {
-  Board board(static_cast<int>(candidates.size()), static_cast<int>(sources_.size()));
+  const std::vector<bool> resting = Resting();
+  const auto source_count = static_cast<int>(sources_.size());
+  Board board(static_cast<int>(candidates.size()),
+              source_count - static_cast<int>(std::count(resting.begin(), resting.end(), true)),
+              source_count);
+  std::vector<Part> parts(sources_.size());
   std::stop_source ended;
   const std::stop_callback pass_on(stop, [&] { ended.request_stop(); });
   Status refused;
   {
     std::vector<std::jthread> threads;
-    for (const auto& source : sources_) {
-      threads.emplace_back([&, worker = source.get()] {
-        Work(worker, candidates, output, ended.get_token(), &board);
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      threads.emplace_back([&, i] {
+        parts[i] =
+            Work(sources_[i].get(), candidates, output, ended.get_token(), resting[i], &board);
       });
     }
     while (refused.ok()) {
@@ -177,14 +213,32 @@ Status FanOutSource::Predict(std::span<const PlanRows> candidates, const OutputO
     board.End();
     ended.request_stop();
   }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].has_answered) rests_[i] = {};
+    if (parts[i].status.code() != StatusCode::kUnavailable) continue;
+    rests_[i].end =
+        Clock::now() + kFirstRest * (1 << std::min(rests_[i].failures++, kMostDoublings));
+  }
   return refused.ok() ? board.error() : refused;
 }
 
+std::vector<bool> FanOutSource::Resting() const {
+  const Clock::time_point now = Clock::now();
+  std::vector<bool> resting;
+  for (const Rest& rest : rests_) resting.push_back(now < rest.end);
+  // Without anybody else all are asked.
+  if (std::count(resting.begin(), resting.end(), false) == 0) resting.assign(resting.size(), false);
+  return resting;
+}
+
 double FanOutSource::CostS(int candidate_count, int step_count) const {
-  const auto count = static_cast<int>(sources_.size());
+  const std::vector<bool> resting = Resting();
+  const auto count = static_cast<int>(std::count(resting.begin(), resting.end(), false));
   const int share = (candidate_count + count - 1) / count;
   double cost_s = 0;
-  for (const auto& source : sources_) cost_s = std::max(cost_s, source->CostS(share, step_count));
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    if (!resting[i]) cost_s = std::max(cost_s, sources_[i]->CostS(share, step_count));
+  }
   return cost_s;
 }
 

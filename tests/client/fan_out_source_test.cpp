@@ -33,6 +33,7 @@ class Answering final : public CandidateSource {
     /// Awaited before the first answer: all sources have their first share then.
     std::shared_ptr<std::latch> all_have_begun{};
     Status afterwards{};  ///< what a call ends with that answered all
+    int* calls = nullptr;
     double cost_s = 1;
   };
   explicit Answering(Manner manner, std::atomic<int>* answered = nullptr)
@@ -46,6 +47,7 @@ class Answering final : public CandidateSource {
                  const CandidateCallback& on_candidate, const std::stop_token& stop) override {
     if (manner_.all_have_begun && !has_begun_) manner_.all_have_begun->arrive_and_wait();
     has_begun_ = true;
+    if (manner_.calls != nullptr) ++*manner_.calls;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (manner_.leaves_out_last && i + 1 == candidates.size()) return Status::Ok();
       std::this_thread::sleep_for(manner_.time_each);
@@ -140,6 +142,31 @@ TEST(FanOutSource, WhatAnUnavailableSourceLeftIsAnsweredByTheOthers) {
   EXPECT_TRUE(status.ok()) << status.ToString();
   EXPECT_THAT(answers.of_candidate, Each(1));
   EXPECT_EQ(lost, 3);
+}
+
+TEST(FanOutSource, ASourceThatWasUnavailableRestsUntilNobodyElseIsLeft) {
+  int calls_of_lost = 0;
+  const auto gone = [&](const char* text) {
+    return Source({.answers_before = 0,
+                   .failure = Unavailable(reason::QUEUE_FULL, text),
+                   .calls = &calls_of_lost,
+                   .cost_s = 7});
+  };
+  const auto shared = Shared(
+      List(gone("lost"),
+           Source({.answers_before = 60, .failure = Unavailable(reason::QUEUE_FULL, "late")})));
+  EXPECT_EQ(shared->CostS(2, 1), 7);
+  Answers answers(24);
+  ASSERT_TRUE(shared->Predict(Candidates(24), {}, answers.Callback(), {}).ok());
+  EXPECT_EQ(calls_of_lost, 1);
+  EXPECT_EQ(shared->CostS(2, 1), 2) << "of the one that is left";
+  ASSERT_TRUE(shared->Predict(Candidates(24), {}, answers.Callback(), {}).ok());
+  EXPECT_EQ(calls_of_lost, 1) << "it rests";
+  EXPECT_THAT(answers.of_candidate, Each(2));
+  const Status status = shared->Predict(Candidates(24), {}, answers.Callback(), {});
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(calls_of_lost, 2) << "asked all the same when the other had left";
+  EXPECT_EQ(shared->CostS(2, 1), 7) << "without anybody else all are asked";
 }
 
 TEST(FanOutSource, WhoLeavesAfterItsLastAnswerTakesNothingWithIt) {
