@@ -146,15 +146,15 @@ TEST(FanOutSource, WhatAnUnavailableSourceLeftIsAnsweredByTheOthers) {
 
 TEST(FanOutSource, ASourceThatWasUnavailableRestsUntilNobodyElseIsLeft) {
   int calls_of_lost = 0;
-  const auto gone = [&](const char* text) {
-    return Source({.answers_before = 0,
-                   .failure = Unavailable(reason::QUEUE_FULL, text),
-                   .calls = &calls_of_lost,
-                   .cost_s = 7});
-  };
-  const auto shared = Shared(
-      List(gone("lost"),
-           Source({.answers_before = 60, .failure = Unavailable(reason::QUEUE_FULL, "late")})));
+  const auto both = std::make_shared<std::latch>(2);
+  const auto shared = Shared(List(Source({.answers_before = 0,
+                                          .failure = Unavailable(reason::QUEUE_FULL, "lost"),
+                                          .all_have_begun = both,
+                                          .calls = &calls_of_lost,
+                                          .cost_s = 7}),
+                                  Source({.answers_before = 60,
+                                          .failure = Unavailable(reason::QUEUE_FULL, "late"),
+                                          .all_have_begun = both})));
   EXPECT_EQ(shared->CostS(2, 1), 7);
   Answers answers(24);
   ASSERT_TRUE(shared->Predict(Candidates(24), {}, answers.Callback(), {}).ok());
