@@ -251,14 +251,15 @@ class BrokenMechanism : public attention::Mechanism {
   }
 };
 
-TEST(AttentionChecks, NumbersThatAreNoneDoNotAgree) {
+TEST(AttentionChecks, NumbersThatAreNoneAreAnError) {
   attention::MechanismInfo broken;
   broken.name = "broken";
   broken.make = [](const attention::Options&) { return std::make_unique<const BrokenMechanism>(); };
   const auto result =
       attention::CheckMechanism(broken, {broken.name, nlohmann::json::object(), 3, 7});
-  ASSERT_TRUE(result.ok()) << result.status().ToString();
-  EXPECT_EQ(result->at("agree"), false);
+  ASSERT_FALSE(result.ok()) << result->dump();
+  EXPECT_EQ(result.status().reason(), reason::NOT_FINITE);
+  EXPECT_EQ(result.status().field(), "out");
 }
 
 }  // namespace
