@@ -42,7 +42,8 @@ StepEngine::StepEngine(WorldModel* model) : model_(model) {
   Log(LogLevel::kInfo, "the layers of a step are bound",
       {{"device", model_->cuda() != nullptr ? "cuda" : "cpu"},
        {"fused", std::to_string(fused_count_) + " of " + std::to_string(layers_.size())},
-       {"products", model_->cuda() != nullptr ? "CUDA" : HostProducts(model_->config().network.width)},
+       {"products",
+        model_->cuda() != nullptr ? "CUDA" : HostProducts(model_->config().network.width)},
        {"unfused", why_not_.empty() ? "none" : why_not_},
        {"head", head_is_fused ? "fused" : "torch"}});
 }
