@@ -35,6 +35,11 @@ void AddBagOptions(CLI::App* verb, const std::string& prefix, BagArguments* argu
                    prefix + "frame of the transforms that becomes the world; required");
   verb->add_option("--joints", bag.joints,
                    prefix + "topic of measured joints; default the one that has the robot's");
+  verb->add_option(
+      "--inverse-kinematics", bag.end_effectors,
+      prefix +
+          "FRAME=LINK: find the joints that are not measured from where the transforms "
+          "have this link of the robot; once an arm");
   verb->add_option("--commands", bag.commands,
                    prefix +
                        "topic of commanded joints, which become the actions; default the measured "

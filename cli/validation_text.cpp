@@ -1,9 +1,24 @@
 #include "cli/validation_text.h"
 
+#include <numbers>
+
 #include "cli/describe.h"
 #include "common/json.h"
 
 namespace interlacer::cli {
+
+namespace {
+
+std::string FindingsText(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& finding : findings) {
+    text += "  finding: " + finding.reason + (finding.field.empty() ? "" : " at ") + finding.field +
+            ": " + finding.message + "\n";
+  }
+  return text;
+}
+
+}  // namespace
 
 nlohmann::ordered_json ToJson(const ValidationReport& report) {
   nlohmann::ordered_json cameras = nlohmann::ordered_json::array(),
@@ -62,11 +77,56 @@ std::string ValidationText(const ValidationReport& report) {
     text += "\n";
   }
   for (const Status& error : report.errors) text += "  error: " + error.ToString() + "\n";
-  for (const Finding& finding : report.findings) {
-    text += "  finding: " + finding.reason + (finding.field.empty() ? "" : " at ") + finding.field +
-            ": " + finding.message + "\n";
+  return text + FindingsText(report.findings);
+}
+
+nlohmann::ordered_json ToJson(const DatasetCoverage& coverage) {
+  nlohmann::ordered_json cameras = nlohmann::ordered_json::array(),
+                         joints = nlohmann::ordered_json::array(),
+                         findings = nlohmann::ordered_json::array();
+  for (const CameraSpread& camera : coverage.cameras) {
+    cameras.push_back({{"name", camera.camera_name},
+                       {"episode_count", camera.episode_count},
+                       {"calibration_count", camera.calibration_count},
+                       {"spread_m", camera.spread_m},
+                       {"spread_rad", camera.spread_rad},
+                       {"moves", camera.moves}});
   }
-  return text;
+  for (const JointCoverage& joint : coverage.joints) {
+    nlohmann::ordered_json share;
+    if (joint.range_share >= 0) share = joint.range_share;
+    joints.push_back({{"robot", joint.robot},
+                      {"column", joint.column},
+                      {"min", joint.low},
+                      {"max", joint.high},
+                      {"range_share", share}});
+  }
+  for (const Finding& finding : coverage.findings) findings.push_back(ToJson(finding));
+  return {{"dataset_episode_count", coverage.episode_count},
+          {"ok", true},
+          {"cameras", cameras},
+          {"joints", joints},
+          {"errors", nlohmann::ordered_json::array()},
+          {"findings", findings}};
+}
+
+std::string CoverageText(const DatasetCoverage& coverage) {
+  std::string text = Format("all %d episodes with a robot\n", coverage.episode_count);
+  for (const CameraSpread& camera : coverage.cameras) {
+    text += Format("  %-12s ", camera.camera_name.c_str());
+    if (camera.episode_count > 0) {
+      text += Format("%d calibrations, spread over %.1f cm and %.1f deg", camera.calibration_count,
+                     100 * camera.spread_m, camera.spread_rad * 180 / std::numbers::pi);
+    }
+    if (camera.moves) text += camera.episode_count > 0 ? "; moves at times" : "moves";
+    text += "\n";
+  }
+  for (const JointCoverage& joint : coverage.joints) {
+    text += Format("  %-12s %.3f ... %.3f", joint.column.c_str(), joint.low, joint.high);
+    if (joint.range_share >= 0) text += Format(", %.0f %% of its range", 100 * joint.range_share);
+    text += "\n";
+  }
+  return text + FindingsText(coverage.findings);
 }
 
 }  // namespace interlacer::cli

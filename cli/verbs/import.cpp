@@ -113,6 +113,11 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
       ->description(
           "ros2: topic of measured joints, default the one that has the robot's; "
           "hdf5: DATASET=NAME,NAME,..., the joints of an array's columns");
+  verb->get_option("--inverse-kinematics")
+      ->description(
+          "find the joints that are not measured from poses of a link, once an arm; ros2: "
+          "FRAME=LINK of the transforms; hdf5: POSITION=LINK,ROTATION=LINK, arrays of x,y,z and "
+          "of quaternions x,y,z,w");
   verb->add_option("--demo", options.hdf5.demo, "hdf5: demonstration, such as demo_0");
   verb->add_option("--depth-kind", options.hdf5.depth_kind,
                    "hdf5: metres, or z_buffer (pictures upside down); needed without camera_info")

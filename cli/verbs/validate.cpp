@@ -18,6 +18,7 @@
 #include "common/image_codec.h"
 #include "common/json.h"
 #include "data/dataset.h"
+#include "data/dataset_coverage.h"
 #include "data/importers/importers.h"
 #include "data/overlay.h"
 
@@ -113,6 +114,7 @@ StatusOr<ExitCode> RunValidate(const ValidateArguments& arguments, const VerbCon
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   std::string text;
   bool is_ok = true;
+  DatasetCoverageCheck whole;
   for (const std::string& dir : episodes) {
     if (context.stop().stop_requested()) return Cancelled("stopped");
     INTERLACER_ASSIGN_OR_RETURN(const ValidationReport report,
@@ -121,8 +123,14 @@ StatusOr<ExitCode> RunValidate(const ValidateArguments& arguments, const VerbCon
     text += ValidationText(report);
     is_ok = is_ok && report.ok();
     progress->Update(static_cast<std::int64_t>(json.size()));
+    const auto episode = EpisodeReader::Open(dir, {.verify_hashes = false});
+    if (episode.ok()) whole.Add(*episode);
   }
   progress->Finish();
+  if (const DatasetCoverage coverage = whole.Result(); coverage.episode_count > 1) {
+    json.push_back(ToJson(coverage));
+    text += CoverageText(coverage);
+  }
   if (!arguments.overlay.empty()) {
     INTERLACER_RETURN_IF_ERROR(WriteOverlay(arguments, episodes.front()));
   }

@@ -1,6 +1,7 @@
 #include "data/importers/bag_joints.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace interlacer {
 namespace {
@@ -78,7 +79,8 @@ StatusOr<BagJoints> BagJoints::Find(const BagIndex& bag, const BagOptions& optio
     INTERLACER_ASSIGN_OR_RETURN(const BagTopic* const topic, JointTopic(bag, name, "--joints"));
     topics.push_back(topic);
   }
-  if (topics.empty()) {
+  const bool may_lack = !options.end_effectors.empty();
+  if (topics.empty() && !may_lack) {
     for (const BagTopic* topic : JointTopics(bag)) {
       std::vector<std::string> missing;
       TracksIn({topic}, *joints.robot_, &missing);
@@ -94,7 +96,8 @@ StatusOr<BagJoints> BagJoints::Find(const BagIndex& bag, const BagOptions& optio
       return Mismatch(reason::ARGUMENT_INVALID, "--robot",
                       "a recording with joint states (sensor_msgs/msg/JointState, "
                       "foxglove.JointStates); poses of the end effector alone leave open how the "
-                      "arm stands: record joints, or those that inverse kinematics finds",
+                      "arm stands: find joints that reach them by inverse kinematics "
+                      "(--inverse-kinematics FRAME=LINK), or record joints",
                       "none");
     }
   }
@@ -106,8 +109,11 @@ StatusOr<BagJoints> BagJoints::Find(const BagIndex& bag, const BagOptions& optio
                     "--joints TOPIC for each topic that measures joints of the robot",
                     TopicList(topics));
   }
-  if (!missing.empty()) return MissingJoints(topics, *joints.robot_, missing, "--joints");
-  joints.choices_.push_back("joints: " + TopicList(topics));
+  if (!missing.empty() && !may_lack) {
+    return MissingJoints(topics, *joints.robot_, missing, "--joints");
+  }
+  missing.clear();
+  if (!topics.empty()) joints.choices_.push_back("joints: " + TopicList(topics));
   if (options.commands.empty()) return joints;
   INTERLACER_ASSIGN_OR_RETURN(const BagTopic* const commands,
                               JointTopic(bag, options.commands, "--commands"));
@@ -116,16 +122,27 @@ StatusOr<BagJoints> BagJoints::Find(const BagIndex& bag, const BagOptions& optio
   return joints;
 }
 
+std::vector<bool> BagJoints::measured() const {
+  std::vector<bool> measured;
+  for (const JointTrack* track : states_) measured.push_back(track != nullptr);
+  return measured;
+}
+
 std::int64_t BagJoints::first_ns() const {
-  std::int64_t first_ns = states_.front()->first_ns();
-  for (const JointTrack* track : states_) first_ns = std::max(first_ns, track->first_ns());
-  for (const JointTrack* track : commands_) first_ns = std::max(first_ns, track->first_ns());
+  std::int64_t first_ns = std::numeric_limits<std::int64_t>::min();
+  for (const auto* tracks : {&states_, &commands_}) {
+    for (const JointTrack* track : *tracks) {
+      if (track != nullptr) first_ns = std::max(first_ns, track->first_ns());
+    }
+  }
   return first_ns;
 }
 
 std::int64_t BagJoints::last_ns() const {
-  std::int64_t last_ns = states_.front()->last_ns();
-  for (const JointTrack* track : states_) last_ns = std::min(last_ns, track->last_ns());
+  std::int64_t last_ns = std::numeric_limits<std::int64_t>::max();
+  for (const JointTrack* track : states_) {
+    if (track != nullptr) last_ns = std::min(last_ns, track->last_ns());
+  }
   return last_ns;
 }
 
@@ -133,6 +150,10 @@ std::optional<std::vector<double>> BagJoints::StateAt(std::int64_t time_ns,
                                                       std::int64_t max_gap_ns) const {
   std::vector<double> row;
   for (std::size_t column = 0; column < states_.size(); ++column) {
+    if (states_[column] == nullptr) {
+      row.push_back(0);
+      continue;
+    }
     const bool wraps = JointOf(*robot_, column).type == JointType::kContinuous;
     const auto value = states_[column]->At(time_ns, max_gap_ns, wraps);
     if (!value) return std::nullopt;

@@ -31,13 +31,15 @@ struct BagOptions {
   std::vector<NamedTopic> camera_info;
   std::vector<std::string> joints;  ///< topics of measured joints
   std::string commands;             ///< topic of commanded joints
+  /// Poses that joints are sought for: data/importers/end_effector_joints.h.
+  std::vector<std::string> end_effectors;
   std::string world_frame;
   std::string robot_dir;
   std::optional<double> step_duration_s;
 };
 
-/// Of an HDF5 file (data/importers/hdf5.h); joints, robot and step duration are those of
-/// BagOptions.
+/// Of an HDF5 file (data/importers/hdf5.h); joints, end effectors, robot and step duration are those
+/// of BagOptions.
 struct Hdf5Options {
   std::string demo;        ///< empty: the only one
   std::string depth_kind;  ///< metres, z_buffer, or empty: what camera_info says

@@ -10,6 +10,7 @@
 #include "common/transforms.h"
 #include "data/importers/bag_cameras.h"
 #include "data/importers/bag_joints.h"
+#include "data/importers/end_effector_joints.h"
 #include "data/importers/joint_columns.h"
 #include "data/importers/match_times.h"
 #include "data/importers/write_episode.h"
@@ -36,6 +37,7 @@ constexpr double kMaxBaseTurnRad = 0.5 * std::numbers::pi / 180;
 struct Step {
   std::vector<int> frames;       ///< [cameras]
   std::vector<Transform> poses;  ///< [cameras] world_from_camera
+  std::vector<Transform> goals;  ///< [end effectors] world_from_link, of those without joints
   std::vector<double> state, action;
 };
 
@@ -115,6 +117,7 @@ class BagImport {
     INTERLACER_RETURN_IF_ERROR(CheckLinks());
     INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::int64_t> moments, Moments());
     INTERLACER_RETURN_IF_ERROR(FindSteps(moments));
+    INTERLACER_RETURN_IF_ERROR(ReachGoals());
     if (joints_) {
       const BagCamera& first = found_.cameras.front();
       INTERLACER_RETURN_IF_ERROR(CheckBase(bag_, joints_->robot(), world(),
@@ -135,7 +138,8 @@ class BagImport {
 
   Status FindRobot() {
     if (options_.bag.robot_dir.empty()) {
-      if (!options_.bag.joints.empty() || !options_.bag.commands.empty()) {
+      if (!options_.bag.joints.empty() || !options_.bag.commands.empty() ||
+          !options_.bag.end_effectors.empty()) {
         return Mismatch(reason::ARGUMENT_INVALID, "--robot",
                         "the folder of the robot whose joints these are", "none");
       }
@@ -145,6 +149,20 @@ class BagImport {
     INTERLACER_ASSIGN_OR_RETURN(
         joints_,
         BagJoints::Find(bag_, options_.bag, std::make_shared<const Robot>(std::move(robot))));
+    if (options_.bag.end_effectors.empty()) return Status::Ok();
+    INTERLACER_ASSIGN_OR_RETURN(
+        solved_, EndEffectorJoints::Make(joints_->shared_robot(), options_.bag.end_effectors,
+                                         joints_->measured()));
+    for (const EndEffector& end : solved_->end_effectors()) {
+      for (const std::string& frame : {end.position_source, end.rotation_source}) {
+        const Status way = frame == world() ? Status::Ok() : bag_.frames().CheckWay(frame, world());
+        if (!way.ok()) {
+          return Mismatch(reason::ARGUMENT_INVALID, "--inverse-kinematics",
+                          "FRAME=LINK: a frame of the recording's transforms",
+                          frame + ": " + way.message());
+        }
+      }
+    }
     return Status::Ok();
   }
 
@@ -220,7 +238,29 @@ class BagImport {
     }
     step.state = *state;
     step.action = *action;
+    if (!solved_) return step;
+    for (const EndEffector& end : solved_->end_effectors()) {
+      const FrameTree& frames = bag_.frames();
+      INTERLACER_ASSIGN_OR_RETURN(
+          Transform goal, frames.At(world(), end.position_source, state_time_ns, kMaxGapNs));
+      INTERLACER_ASSIGN_OR_RETURN(const Transform turned, frames.At(world(), end.rotation_source,
+                                                                    state_time_ns, kMaxGapNs));
+      goal.rotation_xyzw = turned.rotation_xyzw;
+      step.goals.push_back(goal);
+    }
     return step;
+  }
+
+  /// Joints of the steps that are kept, each from those of the step before.
+  Status ReachGoals() {
+    if (!solved_) return Status::Ok();
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      Step& step = steps_[s];
+      INTERLACER_ASSIGN_OR_RETURN(step.state, solved_->Next(static_cast<std::int64_t>(s),
+                                                            std::move(step.state), step.goals));
+      if (!joints_->has_commands()) step.action = step.state;
+    }
+    return Status::Ok();
   }
 
   StatusOr<Transform> PoseAt(const BagCamera& camera, std::int64_t time_ns) const {
@@ -248,6 +288,11 @@ class BagImport {
       if (!camera.calibration || camera.calibration->link.empty()) continue;
       INTERLACER_RETURN_IF_ERROR(
           CheckLink(joints_ ? &joints_->robot() : nullptr, *camera.calibration));
+      if (!solved_) continue;
+      return Mismatch(reason::ARGUMENT_INVALID, "--calibration",
+                      "with --inverse-kinematics cameras that stand, or that the recording's "
+                      "transforms place",
+                      camera.name + " on link " + camera.calibration->link);
     }
     return Status::Ok();
   }
@@ -289,8 +334,10 @@ class BagImport {
     if (joints_) {
       notes.push_back(joints_->has_commands()
                           ? "actions: the command of " + options_.bag.commands + " in force"
-                          : "actions: the measured joints of the same step; the recording's "
-                            "commands were not named (--commands)");
+                          : std::string("actions: the ") + (solved_ ? "" : "measured ") +
+                                "joints of the same step; the recording's commands were not named "
+                                "(--commands)");
+      if (solved_) notes.push_back(solved_->Note());
     }
     episode.skipped_count = found_.unpaired_count + left_out_count_;
     const EpisodeKind kind = joints_              ? EpisodeKind::kManipulation
@@ -387,6 +434,7 @@ class BagImport {
   BagIndex bag_;
   BagCameras found_;
   std::optional<BagJoints> joints_;
+  std::optional<EndEffectorJoints> solved_;
   std::int64_t step_ns_ = 0;
   std::vector<Step> steps_;
   int left_out_count_ = 0;

@@ -64,8 +64,10 @@ shutil.rmtree(options.work, ignore_errors=True)
 interlacer("simulate", "--task", "push_block", "--split", "train", "--seed", 7, "--episodes", 3, "--steps", 8, "--width", 64,
            "--height", 64, "--arms", 1, "-o", options.work / "recorded")
 first, second, last = [import_bag(source) for source in sorted((options.work / "recorded").glob("push_block*"))]
-for report in interlacer("validate", options.work / "real"):
+*reports, whole = interlacer("validate", options.work / "real")
+for report in reports:
     assert report["ok"] and report["step_count"] == 8, report
+assert whole["dataset_episode_count"] == 3 and len(whole["joints"]) == len({joint["column"] for joint in whole["joints"]}), whole
 (options.work / "real.json").write_text(json.dumps({"preset": "small", "training": TRAINING}))
 interlacer("train", "--config", options.work / "real.json", "--init", options.checkpoint, "--data", first, "--data", second,
            "-o", options.work / "run")

@@ -10,9 +10,12 @@
 #include <vector>
 
 #include "common/file_io.h"
+#include "common/transforms.h"
 #include "data/episode_reader.h"
 #include "data/importers/importers.h"
+#include "robots/forward_kinematics.h"
 #include "robots/robot_folder.h"
+#include "tests/robots/seven_joint_robot.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -117,7 +120,30 @@ class Hdf5ImportTest : public ::testing::Test {
     ASSERT_TRUE(WriteRobot(robot, folder_.File("robot")).ok());
     options_.bag.robot_dir = folder_.File("robot");
   }
+  /// Poses of the tool of an arm of seven joints in place of joints; the rotation is that of
+  /// link_7, as robosuite mixes frames. `reach` stretches the positions.
+  void EndEffector(double reach = 1) {
+    Demo("demo_0");
+    H5Ldelete(file_, "data/demo_0/obs/robot0_joint_pos", H5P_DEFAULT);
+    std::vector<double> positions, rotations, grips;
+    for (hsize_t s = 0; s < kSteps; ++s) {
+      const auto values = testing::SevenJointMotion(static_cast<double>(s));
+      const auto poses = LinkPoses(arm_, values);
+      for (const double x : poses[8].translation_m) positions.push_back(s == 1 ? reach * x : x);
+      for (const double q : poses[7].rotation_xyzw) rotations.push_back(q);
+      grips.push_back(values[7]);
+    }
+    const std::string obs = "data/demo_0/obs/robot0_";
+    Array(obs + "eef_pos", H5T_NATIVE_DOUBLE, {kSteps, 3}, positions.data());
+    Array(obs + "eef_quat", H5T_NATIVE_DOUBLE, {kSteps, 4}, rotations.data());
+    Array(obs + "gripper_qpos", H5T_NATIVE_DOUBLE, {kSteps, 1}, grips.data());
+    ASSERT_TRUE(WriteRobot(arm_, folder_.File("robot")).ok());
+    options_.bag.robot_dir = folder_.File("robot");
+    options_.bag.joints = {"obs/robot0_gripper_qpos=grip"};
+    options_.bag.end_effectors = {"obs/robot0_eef_pos=tool,obs/robot0_eef_quat=link_7"};
+  }
 
+  const Robot arm_ = testing::SevenJointRobot();
   TempFolder folder_;
   ImportOptions options_;
   hid_t file_ = -1;
@@ -207,6 +233,58 @@ TEST_F(Hdf5ImportTest, TheEndEffectorAloneIsRefused) {
   MakeRobot();
   H5Ldelete(file_, "data/demo_0/obs/robot0_joint_pos", H5P_DEFAULT);
   ExpectRefused(reason::ACTION_SHAPE, "inverse kinematics", "end effector");
+}
+
+TEST_F(Hdf5ImportTest, JointsByInverseKinematicsReachThePoses) {
+  EndEffector();
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto episode = EpisodeReader::Open(options_.episode_dir);
+  const auto& states = episode->states();
+  ASSERT_EQ(states.row_count, 3);
+  EXPECT_EQ(episode->actions().values, states.values);
+  for (int step = 0; step < 3; ++step) {
+    const auto wanted_values = testing::SevenJointMotion(step);
+    const std::vector<double> row(states.values.begin() + 8 * step,
+                                  states.values.begin() + 8 * step + 8);
+    const auto wanted = LinkPoses(arm_, wanted_values), reached = LinkPoses(arm_, row);
+    EXPECT_LT(DistanceM(reached[8].translation_m, wanted[8].translation_m), 1e-4);
+    double dot = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      dot += reached[7].rotation_xyzw[i] * wanted[7].rotation_xyzw[i];
+    }
+    EXPECT_NEAR(std::abs(dot), 1, 1e-8);
+    EXPECT_EQ(row[7], wanted_values[7]);  // measured
+  }
+  const std::string notes = ::testing::PrintToString(episode->manifest().source.notes);
+  EXPECT_NE(notes.find("joints by inverse kinematics from obs/robot0_eef_pos"), std::string::npos)
+      << notes;
+}
+
+TEST_F(Hdf5ImportTest, PosesOutOfReachAreRefusedWithTheStep) {
+  EndEffector(3);
+  ExpectRefused(reason::ACTION_OUT_OF_RANGE, "step 1: expected a pose that link tool reaches",
+                " rad off");
+}
+
+TEST_F(Hdf5ImportTest, InverseKinematicsNeedsAllItIsToldOf) {
+  EndEffector();
+  options_.bag.joints = {};
+  ExpectRefused(reason::ACTION_SHAPE, "no end effector hangs", "grip");
+  options_.bag.joints = {"obs/robot0_gripper_qpos=grip"};
+  options_.bag.end_effectors = {"obs/robot0_eef_pos=hand,obs/robot0_eef_quat=link_7"};
+  ExpectRefused(reason::ARGUMENT_INVALID, "a link of the robot: base", "hand");
+  options_.bag.end_effectors = {"obs/robot0_eef_pos"};
+  ExpectRefused(reason::ARGUMENT_INVALID, "--inverse-kinematics", "POSITION=LINK");
+  options_.bag.end_effectors = {"obs/robot0_eef_quat=tool,obs/robot0_eef_quat=link_7"};
+  ExpectRefused(reason::ACTION_SHAPE, "4 columns for 3 numbers", "x,y,z in metres");
+  options_.bag.end_effectors = {"obs/robot0_eef_pos=tool,obs/robot0_eef_quat=link_7",
+                                "obs/robot0_eef_pos=link_7,obs/robot0_eef_quat=link_7"};
+  ExpectRefused(reason::ARGUMENT_INVALID, "share no joint", "joint_1");
+  options_.bag.end_effectors = {"obs/robot0_eef_pos=base,obs/robot0_eef_quat=base"};
+  ExpectRefused(reason::ARGUMENT_INVALID, "joints move", "base");
+  options_.bag.robot_dir = "";
+  ExpectRefused(reason::ARGUMENT_INVALID, "--robot", "none");
 }
 
 TEST_F(Hdf5ImportTest, DemonstrationsSortByNumber) {

@@ -15,8 +15,10 @@
 #include "data/exporters/mcap_export.h"
 #include "data/importers/importers.h"
 #include "data/mcap/compression.h"
+#include "robots/forward_kinematics.h"
 #include "robots/robot_folder.h"
 #include "tests/data/bag_writer.h"
+#include "tests/robots/seven_joint_robot.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -444,6 +446,48 @@ TEST_F(Ros2ImportTest, TheEndEffectorAloneIsRefused) {
   Remove("/joint_states");
   options_.bag.robot_dir = folder_.File("robot");
   ExpectRefused(reason::ARGUMENT_INVALID, "end effector", "inverse kinematics");
+}
+
+/// The tool of an arm of seven joints in the transforms, its gripper alone in the joint states.
+TEST_F(Ros2ImportTest, JointsByInverseKinematicsFromTransforms) {
+  Fill();
+  Remove("/joint_states");
+  const Robot arm = testing::SevenJointRobot();
+  ASSERT_TRUE(WriteRobot(arm, folder_.File("arm")).ok());
+  const auto tool_at = [&](double time_s) {
+    return LinkPoses(arm, testing::SevenJointMotion(time_s))[8];
+  };
+  for (int i = 0; i <= 20; ++i) {
+    const std::int64_t t = kStart + i * kFrame;
+    const Transform tool = tool_at(0.1 * i);
+    const auto& p = tool.translation_m;
+    const auto& q = tool.rotation_xyzw;
+    messages_.push_back(
+        {"/tf", "tf2_msgs/msg/TFMessage", t,
+         testing::TransformCdr(t, "world", "tcp", {p[0], p[1], p[2], q[0], q[1], q[2], q[3]})});
+    messages_.push_back({"/gripper", "JointState", t, testing::JointsCdr(t, {"grip"}, {0.02})});
+  }
+  options_.bag.robot_dir = folder_.File("arm");
+  options_.bag.commands = "";
+  options_.bag.joints = {"/gripper"};
+  ExpectRefused(reason::ACTION_SHAPE, "without joint_1", "grip");
+  options_.bag.end_effectors = {"hand=tool"};
+  ExpectRefused(reason::ARGUMENT_INVALID, "--inverse-kinematics", "hand");
+  options_.bag.end_effectors = {"tcp=tool"};
+  options_.bag.joints = {};
+  ExpectRefused(reason::ACTION_SHAPE, "--joints", "grip");
+  options_.bag.joints = {"/gripper"};
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto episode = EpisodeReader::Open(options_.episode_dir);
+  ASSERT_EQ(episode->step_count(), 5);  // of half a second
+  for (int step = 0; step < 5; ++step) {
+    const auto begin = episode->states().values.begin() + 8 * step;
+    const std::vector<double> row(begin, begin + 8);
+    const Transform reached = LinkPoses(arm, row)[8];
+    EXPECT_LT(DistanceM(reached.translation_m, tool_at(0.5 * step).translation_m), 1e-4) << step;
+    EXPECT_EQ(row[7], 0.02);
+  }
 }
 
 TEST_F(Ros2ImportTest, TopicsThatCannotBeReadSayWhy) {
