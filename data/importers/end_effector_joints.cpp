@@ -15,8 +15,8 @@ namespace interlacer {
 namespace {
 
 constexpr char kOption[] = "--inverse-kinematics";
-/// Arms have few postures; the search from one of these finds one that the limits allow.
-constexpr int kMoreStarts = 32;
+/// Arms have few postures: from one of so many starts those are followed that the limits allow.
+constexpr int kMaxAttempts = 33;
 
 Status BadOption(const std::string& got) {
   return Mismatch(reason::ARGUMENT_INVALID, kOption,
@@ -53,10 +53,6 @@ double BetweenLimits(const RobotJoint& joint, double share) {
   const double reach = joint.type == JointType::kPrismatic ? 0 : std::numbers::pi;
   const JointLimits limits = joint.limits.value_or(JointLimits{-reach, reach});
   return limits.min + share * (limits.max - limits.min);
-}
-
-bool IsReached(const ReachedGoal& reached) {
-  return reached.position_off_m <= kReachedM && reached.angle_off_rad <= kReachedRad;
 }
 
 }  // namespace
@@ -99,67 +95,97 @@ StatusOr<EndEffectorJoints> EndEffectorJoints::Make(std::shared_ptr<const Robot>
         "none");
   }
   joints.robot_ = std::move(robot);
-  joints.measured_ = std::move(measured);
   return joints;
 }
 
-StatusOr<std::vector<double>> EndEffectorJoints::Next(std::int64_t step,
-                                                      std::vector<double> measured_row,
-                                                      std::span<const Transform> poses) {
-  std::vector<double> row = before_.empty() ? RestValues(*robot_) : before_;
-  for (std::size_t c = 0; c < row.size(); ++c) {
-    if (measured_[c]) row[c] = measured_row[c];
+std::vector<double> EndEffectorJoints::StartOf(int attempt) const {
+  std::vector<double> start = RestValues(*robot_);
+  for (std::size_t c = 0; attempt > 0 && c < start.size(); ++c) {
+    const PhiloxWords words =
+        Philox(0, static_cast<std::uint32_t>(RandomStream::kDataGeneration),
+               static_cast<std::uint32_t>(attempt), static_cast<std::uint32_t>(c), 0);
+    start[c] = BetweenLimits(JointOf(*robot_, c), attempt == 1 ? 0.5 : ToUniform(words.word[0]));
   }
-  for (std::size_t end = 0; end < end_effectors_.size(); ++end) {
-    INTERLACER_ASSIGN_OR_RETURN(row, Reach(step, end, poses[end], std::move(row)));
-  }
-  before_ = row;
-  return row;
+  return start;
 }
 
-StatusOr<std::vector<double>> EndEffectorJoints::Reach(std::int64_t step, std::size_t end_effector,
-                                                       const Transform& pose,
-                                                       std::vector<double> start) {
+EndEffectorJoints::Track EndEffectorJoints::Follow(
+    std::size_t end_effector, std::vector<double> start,
+    const std::vector<std::vector<double>>& rows,
+    std::span<const std::vector<Transform>> poses) const {
   const EndEffector& end = end_effectors_[end_effector];
   const std::vector<bool>& held = held_[end_effector];
-  const std::string row = " row " + std::to_string(step);
-  INTERLACER_RETURN_IF_ERROR(ValidateTransform(pose).WithField(
-      end.position_source + row + ", " + end.rotation_source + row + " (x,y,z,w)"));
-  const LinkGoal goal{end.position_link, end.rotation_link, pose.translation_m, pose.rotation_xyzw};
-  ReachedGoal best = ReachGoal(*robot_, goal, start, held);
-  const int more = before_.empty() ? kMoreStarts : 0;
-  for (int attempt = 0; attempt <= more && more > 0 && !IsReached(best); ++attempt) {
+  Track track;
+  for (std::size_t s = 0; s < rows.size(); ++s) {
     for (std::size_t c = 0; c < start.size(); ++c) {
-      if (held[c]) continue;
-      const PhiloxWords words =
-          Philox(0, static_cast<std::uint32_t>(RandomStream::kDataGeneration),
-                 static_cast<std::uint32_t>(attempt), static_cast<std::uint32_t>(c), 0);
-      start[c] = BetweenLimits(JointOf(*robot_, c), attempt == 0 ? 0.5 : ToUniform(words.word[0]));
+      if (held[c]) start[c] = rows[s][c];
     }
-    ReachedGoal other = ReachGoal(*robot_, goal, start, held);
-    if (IsReached(other) ||
-        other.position_off_m + other.angle_off_rad < best.position_off_m + best.angle_off_rad) {
-      best = std::move(other);
+    const Transform& pose = poses[s][end_effector];
+    const LinkGoal goal{end.position_link, end.rotation_link, pose.translation_m,
+                        pose.rotation_xyzw};
+    ReachedGoal reached = ReachGoal(*robot_, goal, start, held);
+    if (reached.position_off_m > kReachedM || reached.angle_off_rad > kReachedRad) {
+      track.missed_by_m = reached.position_off_m;
+      track.missed_by_rad = reached.angle_off_rad;
+      break;
     }
+    track.most_off_m = std::max(track.most_off_m, reached.position_off_m);
+    track.most_off_rad = std::max(track.most_off_rad, reached.angle_off_rad);
+    start = std::move(reached.joint_values);
+    track.rows.push_back(start);
   }
-  if (!IsReached(best)) {
-    const Vec3d& at = pose.translation_m;
-    return OutOfRange(reason::ACTION_OUT_OF_RANGE,
-                      "step " + std::to_string(step) + ": expected a pose that link " +
-                          robot_->links[static_cast<std::size_t>(end.position_link)].name +
-                          " reaches within the joint limits of robot '" + robot_->name + "' to " +
-                          NumberText(kReachedM) + " m and " + NumberText(kReachedRad) + " rad" +
-                          (before_.empty() ? "" : " from the step before") + ", got x,y,z " +
-                          NumberText(at[0]) + "," + NumberText(at[1]) + "," + NumberText(at[2]) +
-                          " m, of which the nearest is " + NumberText(best.position_off_m) +
-                          " m and " + NumberText(best.angle_off_rad) +
-                          " rad off; is it this link's pose, and does the robot stand where the "
-                          "recording has it (robot make --base)?")
-        .WithField(end.position_source + row);
+  return track;
+}
+
+StatusOr<std::vector<std::vector<double>>> EndEffectorJoints::Solve(
+    std::span<const std::int64_t> step_numbers, std::vector<std::vector<double>> measured_rows,
+    std::span<const std::vector<Transform>> poses) {
+  std::vector<std::vector<double>> rows = std::move(measured_rows);
+  for (std::size_t end = 0; end < end_effectors_.size(); ++end) {
+    for (std::size_t s = 0; s < rows.size(); ++s) {
+      const std::string row = " row " + std::to_string(step_numbers[s]);
+      INTERLACER_RETURN_IF_ERROR(ValidateTransform(poses[s][end])
+                                     .WithField(end_effectors_[end].position_source + row + ", " +
+                                                end_effectors_[end].rotation_source + row +
+                                                " (x,y,z,w)"));
+    }
+    Track best;
+    for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+      Track track = Follow(end, StartOf(attempt), rows, poses);
+      const bool is_nearer =
+          track.rows.size() == best.rows.size() &&
+          track.missed_by_m + track.missed_by_rad < best.missed_by_m + best.missed_by_rad;
+      if (attempt == 0 || track.rows.size() > best.rows.size() || is_nearer) {
+        best = std::move(track);
+      }
+      if (best.rows.size() == rows.size()) break;
+    }
+    if (const std::size_t missed = best.rows.size(); missed < rows.size()) {
+      return Missed(end, step_numbers[missed], best, poses[missed][end]);
+    }
+    rows = std::move(best.rows);
+    most_off_m_ = std::max(most_off_m_, best.most_off_m);
+    most_off_rad_ = std::max(most_off_rad_, best.most_off_rad);
   }
-  most_off_m_ = std::max(most_off_m_, best.position_off_m);
-  most_off_rad_ = std::max(most_off_rad_, best.angle_off_rad);
-  return std::move(best.joint_values);
+  return rows;
+}
+
+Status EndEffectorJoints::Missed(std::size_t end_effector, std::int64_t step, const Track& track,
+                                 const Transform& pose) const {
+  const EndEffector& end = end_effectors_[end_effector];
+  const Vec3d& at = pose.translation_m;
+  return OutOfRange(reason::ACTION_OUT_OF_RANGE,
+                    "step " + std::to_string(step) + ": expected a pose that link " +
+                        robot_->links[static_cast<std::size_t>(end.position_link)].name +
+                        " reaches within the joint limits of robot '" + robot_->name + "' to " +
+                        NumberText(kReachedM) + " m and " + NumberText(kReachedRad) + " rad" +
+                        (track.rows.empty() ? "" : " from the step before") + ", got x,y,z " +
+                        NumberText(at[0]) + "," + NumberText(at[1]) + "," + NumberText(at[2]) +
+                        " m, of which the nearest is " + NumberText(track.missed_by_m) + " m and " +
+                        NumberText(track.missed_by_rad) +
+                        " rad off; is it this link's pose, and does the robot stand where the "
+                        "recording has it (robot make --base)?")
+      .WithField(end.position_source + " row " + std::to_string(step));
 }
 
 std::string EndEffectorJoints::Note() const {

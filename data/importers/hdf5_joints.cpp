@@ -123,29 +123,21 @@ class JointReader {
     return Status::Ok();
   }
 
-  /// Steps in order.
-  StatusOr<std::vector<double>> Row(std::int64_t step) {
-    std::map<std::string, std::vector<double>> rows;
-    std::vector<double> values;
-    for (const Column* column : columns_) {
-      if (column == nullptr) {
-        values.push_back(0);  // found from the poses below
-        continue;
+  StatusOr<std::vector<std::vector<double>>> Rows(const std::vector<std::int64_t>& steps) {
+    std::vector<std::vector<double>> rows;
+    std::vector<std::vector<Transform>> poses;
+    for (const std::int64_t step : steps) {
+      INTERLACER_ASSIGN_OR_RETURN(std::vector<double> row, MeasuredRow(step));
+      rows.push_back(std::move(row));
+      auto& step_poses = poses.emplace_back();
+      for (const PoseArrays& arrays : poses_) {
+        INTERLACER_ASSIGN_OR_RETURN(const auto p, ReadFiniteRow(file_, arrays.position, step));
+        INTERLACER_ASSIGN_OR_RETURN(const auto q, ReadFiniteRow(file_, arrays.rotation, step));
+        step_poses.push_back({{p[0], p[1], p[2]}, {q[0], q[1], q[2], q[3]}});
       }
-      std::vector<double>& row = rows[column->array.path];
-      if (row.empty()) {
-        INTERLACER_ASSIGN_OR_RETURN(row, ReadFiniteRow(file_, column->array, step));
-      }
-      values.push_back(row[column->index]);
     }
-    if (!solved_) return values;
-    std::vector<Transform> poses;
-    for (const PoseArrays& arrays : poses_) {
-      INTERLACER_ASSIGN_OR_RETURN(const auto p, ReadFiniteRow(file_, arrays.position, step));
-      INTERLACER_ASSIGN_OR_RETURN(const auto q, ReadFiniteRow(file_, arrays.rotation, step));
-      poses.push_back({{p[0], p[1], p[2]}, {q[0], q[1], q[2], q[3]}});
-    }
-    return solved_->Next(step, std::move(values), poses);
+    if (!solved_) return rows;
+    return solved_->Solve(steps, std::move(rows), poses);
   }
 
   std::vector<std::string> Notes() const {
@@ -157,6 +149,24 @@ class JointReader {
   }
 
  private:
+  /// 0 in columns that are not measured.
+  StatusOr<std::vector<double>> MeasuredRow(std::int64_t step) const {
+    std::map<std::string, std::vector<double>> rows;
+    std::vector<double> values;
+    for (const Column* column : columns_) {
+      if (column == nullptr) {
+        values.push_back(0);
+        continue;
+      }
+      std::vector<double>& row = rows[column->array.path];
+      if (row.empty()) {
+        INTERLACER_ASSIGN_OR_RETURN(row, ReadFiniteRow(file_, column->array, step));
+      }
+      values.push_back(row[column->index]);
+    }
+    return values;
+  }
+
   Status CheckAllMeasured() const {
     for (std::size_t c = 0; c < columns_.size(); ++c) {
       if (columns_[c] != nullptr) continue;
@@ -200,8 +210,8 @@ StatusOr<Hdf5Joints> ReadHdf5Joints(const Hdf5File& file, const std::string& dem
   joints.states = {std::ssize(steps), std::ssize(robot->columns), {}};
   JointReader reader(file, demo, std::move(robot));
   INTERLACER_RETURN_IF_ERROR(reader.Find(options, step_count));
-  for (const std::int64_t step : steps) {
-    INTERLACER_ASSIGN_OR_RETURN(const std::vector<double> row, reader.Row(step));
+  INTERLACER_ASSIGN_OR_RETURN(const auto rows, reader.Rows(steps));
+  for (const std::vector<double>& row : rows) {
     joints.states.values.insert(joints.states.values.end(), row.begin(), row.end());
   }
   joints.notes = reader.Notes();

@@ -251,14 +251,21 @@ class BagImport {
     return step;
   }
 
-  /// Joints of the steps that are kept, each from those of the step before.
+  /// Joints of the steps that are kept.
   Status ReachGoals() {
     if (!solved_) return Status::Ok();
+    std::vector<std::int64_t> numbers;
+    std::vector<std::vector<double>> measured;
+    std::vector<std::vector<Transform>> goals;
+    for (Step& step : steps_) {
+      numbers.push_back(std::ssize(numbers));
+      measured.push_back(std::move(step.state));
+      goals.push_back(std::move(step.goals));
+    }
+    INTERLACER_ASSIGN_OR_RETURN(auto rows, solved_->Solve(numbers, std::move(measured), goals));
     for (std::size_t s = 0; s < steps_.size(); ++s) {
-      Step& step = steps_[s];
-      INTERLACER_ASSIGN_OR_RETURN(step.state, solved_->Next(static_cast<std::int64_t>(s),
-                                                            std::move(step.state), step.goals));
-      if (!joints_->has_commands()) step.action = step.state;
+      steps_[s].state = std::move(rows[s]);
+      if (!joints_->has_commands()) steps_[s].action = steps_[s].state;
     }
     return Status::Ok();
   }
