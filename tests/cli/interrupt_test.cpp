@@ -87,7 +87,9 @@ TEST(Interrupt, SimulateKeepsFinishedEpisodes) {
   EXPECT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_EQ(FilesOf(first), kept);
   EXPECT_TRUE(fs::exists(out + "/push_block_000003/manifest.json"));
-  EXPECT_EQ(RunVerb({"validate", out}).exit_code, 0);
+  const ProcessResult validated = RunVerb({"validate", out});
+  EXPECT_EQ(validated.exit_code, 0);
+  EXPECT_THAT(validated.out, HasSubstr("all 4 episodes with a robot"));
 }
 
 // fm-37

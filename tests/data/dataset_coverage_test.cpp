@@ -56,7 +56,9 @@ class DatasetCoverageTest : public ::testing::Test {
       poses.push_back(first);
       poses.back().translation_m[2] += 0.1 * step;
     }
-    if (recorded.is_on_hand) ASSERT_TRUE((*writer)->WritePoses(0, poses).ok());
+    if (recorded.is_on_hand) {
+      ASSERT_TRUE((*writer)->WritePoses(0, poses).ok());
+    }
     ASSERT_TRUE((*writer)->WriteCaptureTimes(times_ns).ok());
     ASSERT_TRUE((*writer)->WriteActions(states).ok() && (*writer)->WriteStates(states).ok());
     const Status finished = (*writer)->Finish();

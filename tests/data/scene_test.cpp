@@ -18,20 +18,20 @@
 namespace interlacer {
 namespace {
 
-constexpr LiftRegion kRegion{kSyntheticWorkspace, 0.1, 2.0};
+constexpr LiftRegion kSceneRegion{kSyntheticWorkspace, 0.1, 2.0};
 
 bool Has(const std::vector<Finding>& findings, const std::string& reason) {
   return std::any_of(findings.begin(), findings.end(),
                      [&](const Finding& finding) { return finding.reason == reason; });
 }
 
-std::vector<RgbdView> TwoViews() {
+std::vector<RgbdView> ViewsOfScene() {
   return {SyntheticView(SyntheticCamera(true, 160, 120)),
           SyntheticView(SyntheticCamera(false, 160, 120))};
 }
 
 TEST(SceneReportTest, GoodCalibrationAgreesWithinThePixelSpacing) {
-  const SceneReport report = ReportScene(TwoViews(), kRegion);
+  const SceneReport report = ReportScene(ViewsOfScene(), kSceneRegion);
   EXPECT_TRUE(report.findings.empty()) << report.findings.front().message;
   EXPECT_GE(report.cross_camera_distance_m, 0);
   EXPECT_LT(report.cross_camera_distance_m, 0.008);  // pixels lie about 1 cm apart
@@ -56,7 +56,7 @@ std::string FieldOf(const SceneReport& report, const std::string& reason) {
 
 // fm-8
 TEST_P(WrongCalibrationTest, IsSuspect) {
-  std::vector<RgbdView> views = TwoViews();
+  std::vector<RgbdView> views = ViewsOfScene();
   GetParam().apply(&views);
   // The box would hide some of these mistakes; a caller's may be wide.
   const LiftRegion wide{{{-5, -5, -5}, {5, 5, 5}}, 0.1, 3.0};
@@ -96,18 +96,18 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(SceneReportTest, SaysWhatElseLooksWrong) {
-  std::vector<RgbdView> views = TwoViews();
+  std::vector<RgbdView> views = ViewsOfScene();
   for (std::size_t i = 0; i < views[0].depth.pixels_m.size(); ++i) {
     if (i % 5 != 0) views[0].depth.pixels_m[i] = NAN;
   }
   views[1].capture_time_ns = 30'000'000;
-  SceneReport report = ReportScene(views, kRegion);
+  SceneReport report = ReportScene(views, kSceneRegion);
   EXPECT_EQ(FieldOf(report, "LOW_VALID_DEPTH"), "views[0].depth");
   EXPECT_EQ(FieldOf(report, "CAMERA_SKEW_HIGH"), "views");
   EXPECT_DOUBLE_EQ(report.camera_skew_s, 0.03);
   report = ReportScene(views, {{{5, 5, 5}, {6, 6, 6}}, 0.1, 2});
   EXPECT_TRUE(Has(report.findings, "MOSTLY_OUTSIDE_WORKSPACE"));
-  EXPECT_EQ(ReportScene({}, kRegion).candidate_point_count, 0);
+  EXPECT_EQ(ReportScene({}, kSceneRegion).candidate_point_count, 0);
 }
 
 class SceneEpisodeTest : public ::testing::Test {
