@@ -115,8 +115,9 @@ std::string CoverageText(const DatasetCoverage& coverage) {
   for (const CameraSpread& camera : coverage.cameras) {
     text += Format("  %-12s ", camera.camera_name.c_str());
     if (camera.episode_count > 0) {
-      text += Format("%d calibrations, spread over %.1f cm and %.1f deg", camera.calibration_count,
-                     100 * camera.spread_m, camera.spread_rad * 180 / std::numbers::pi);
+      text += Format("%d calibration%s, spread over %.1f cm and %.1f deg", camera.calibration_count,
+                     camera.calibration_count == 1 ? "" : "s", 100 * camera.spread_m,
+                     camera.spread_rad * 180 / std::numbers::pi);
     }
     if (camera.moves) text += camera.episode_count > 0 ? "; moves at times" : "moves";
     text += "\n";
