@@ -38,8 +38,8 @@ struct BagOptions {
   std::optional<double> step_duration_s;
 };
 
-/// Of an HDF5 file (data/importers/hdf5.h); joints, end effectors, robot and step duration are those
-/// of BagOptions.
+/// Of an HDF5 file (data/importers/hdf5.h); joints, end effectors, robot and step duration are
+/// those of BagOptions.
 struct Hdf5Options {
   std::string demo;        ///< empty: the only one
   std::string depth_kind;  ///< metres, z_buffer, or empty: what camera_info says
