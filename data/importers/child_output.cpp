@@ -67,7 +67,6 @@ Status Spawn(const std::vector<std::string>& arguments, int input_fd, const Pipe
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   if (input_fd >= 0) {
-    lseek(input_fd, 0, SEEK_SET);
     posix_spawn_file_actions_adddup2(&actions, input_fd, STDIN_FILENO);
   } else {
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);

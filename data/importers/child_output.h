@@ -18,8 +18,7 @@
 
 namespace interlacer {
 
-/// `input_fd`: what the program reads, from its beginning; -1: nothing. An error of `take` ends the
-/// program.
+/// `input_fd`: its standard input; -1: nothing. An error of `take` ends the program.
 Status RunProgram(const std::vector<std::string>& arguments, int input_fd, std::stop_token stop,
                   const std::function<Status(std::span<const std::uint8_t>)>& take);
 

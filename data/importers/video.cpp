@@ -19,8 +19,8 @@ namespace {
 constexpr std::size_t kMostProbeBytes = std::size_t{1} << 16;
 
 /// Options of an input: what it is, and that it opens nothing else.
-std::vector<std::string> InputOptions(const std::string& format, const std::string& protocol) {
-  return {"-protocol_whitelist", protocol, "-f", format};
+std::vector<std::string> InputOptions(const std::string& format) {
+  return {"-protocol_whitelist", "file", "-f", format};
 }
 
 void Append(std::vector<std::string>* all, const std::vector<std::string>& more) {
@@ -133,7 +133,7 @@ Status Decode(const std::vector<std::string>& input, int input_fd, const VideoFa
 }
 
 std::vector<std::string> FileInput(const std::string& path, double first_s) {
-  std::vector<std::string> input = InputOptions("mp4", "file");
+  std::vector<std::string> input = InputOptions("mp4");
   if (first_s > 0) Append(&input, {"-ss", std::to_string(first_s)});
   Append(&input, {"-i", "file:" + path});
   return input;
@@ -175,8 +175,9 @@ StatusOr<DepthImage16> DecodeTiffDepth(std::span<const std::uint8_t> data, doubl
                                        std::stop_token stop) {
   INTERLACER_ASSIGN_OR_RETURN(const auto file, FrameSpool::Create(folder));
   INTERLACER_RETURN_IF_ERROR(file->Append(data));
-  std::vector<std::string> input = InputOptions("tiff_pipe", "pipe");
-  Append(&input, {"-i", "pipe:0"});
+  std::vector<std::string> input = InputOptions("tiff_pipe");
+  // As a file: of a pipe only its beginning would be probed.
+  Append(&input, {"-i", "file:/dev/stdin"});
   INTERLACER_ASSIGN_OR_RETURN(const VideoFacts facts, Probe(input, file->descriptor(), stop));
   if (facts.pixel_format != "gray16le" && facts.pixel_format != "gray16be") {
     return Mismatch(reason::PIXEL_ENCODING_UNSUPPORTED, "TIFF", "one 16-bit integer a pixel",

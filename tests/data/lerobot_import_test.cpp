@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <numbers>
+#include <stdexcept>
 #include <stop_token>
 
 #include "common/file_io.h"
@@ -198,7 +199,7 @@ class LerobotImportTest : public ::testing::Test {
   StatusOr<ImportReport> Import() { return ImportRecording("lerobot", options_); }
   EpisodeReader Imported() {
     const auto report = Import();
-    INTERLACER_CHECK(report.ok(), report.status().ToString());
+    if (!report.ok()) throw std::runtime_error(report.status().ToString());
     return EpisodeReader::Open(options_.episode_dir).value();
   }
   void ExpectRefused(std::string_view reason, const std::string& word, const std::string& other) {
