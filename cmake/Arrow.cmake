@@ -1,7 +1,7 @@
 # interlacer::arrow_parquet and interlacer::arrow, from the unpacked PyPI wheel.
 
 set(interlacer_arrow_soversion 2600)
-set(arrow_root "${INTERLACER_CACHE}/arrow")
+set(arrow_root "${INTERLACER_CACHE}/arrow/pyarrow")
 foreach(pair IN ITEMS arrow:arrow parquet:arrow_parquet)
   string(REPLACE ":" ";" pair "${pair}")
   list(GET pair 0 file)
