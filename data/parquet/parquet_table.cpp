@@ -183,6 +183,8 @@ StatusOr<ParquetTable> ParquetTable::Open(const std::string& path) {
     if (!status.ok()) return Unreadable(path, status.ToString());
     parquet::ArrowReaderProperties properties;
     properties.set_batch_size(kBatchRows);
+    // Reading ahead goes on in threads that may outlive the pool.
+    properties.set_pre_buffer(false);
     auto reader = builder.memory_pool(&table.file_->pool)->properties(properties)->Build();
     if (!reader.ok()) return Unreadable(path, reader.status().ToString());
     table.file_->reader = *std::move(reader);
