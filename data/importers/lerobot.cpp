@@ -83,7 +83,7 @@ StatusOr<std::int64_t> FirstRow(const ParquetTable& table, const LerobotEpisode&
 
 /// The frames nearest to the steps.
 StatusOr<std::vector<std::int64_t>> FramesOfSteps(double step_s, double fps, std::int64_t count) {
-  if (!(step_s * fps >= 1)) {
+  if (!(step_s * fps >= 1) || !std::isfinite(step_s)) {
     return Mismatch(reason::ARGUMENT_INVALID, "--step-duration",
                     "at least a frame of the set, " + NumberText(1 / fps) + " s",
                     NumberText(step_s) + " s");

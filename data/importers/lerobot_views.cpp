@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::string_view kDepthEnd = "_depth", kPrefix = "observation.images.";
 constexpr int kLastCode = 4095;
+/// Of a video's average rate, into which rounded durations enter.
+constexpr double kMostRateOffset = 0.01;
 constexpr double kMillimeterM = 0.001, kTenthMillimeterM = 0.0001;
 constexpr double kMostUnits = 65534;  // 65535 is no measurement
 constexpr std::array<std::uint8_t, 4> kPngStart = {0x89, 'P', 'N', 'G'};
@@ -136,15 +138,27 @@ Status Load(const Source& source, const CameraCalibration& calibration, bool is_
   const std::int64_t count = source.wanted.back() + 1;
   if (!stream->is_video) {
     stream->codec = "images";
-    return source.table.VisitBytes(stream->feature, source.first_row, count, take);
+    const auto take_file = [&](std::span<const std::uint8_t> bytes) {
+      if (!bytes.empty()) return take(bytes);
+      return Mismatch(reason::SCHEMA_INVALID, source.table.path(),
+                      "images of " + stream->feature + " in the table, as LeRobot embeds them",
+                      "none in frame " + std::to_string(frame));
+    };
+    return source.table.VisitBytes(stream->feature, source.first_row, count, take_file);
   }
   const LerobotVideo& video = source.episode.videos.at(stream->feature);
   INTERLACER_ASSIGN_OR_RETURN(const VideoFacts facts, ProbeVideo(video.path, source.options.stop));
   INTERLACER_RETURN_IF_ERROR(
       CheckSize(calibration, stream->feature, facts.width_px, facts.height_px));
+  const double fps = source.set.fps();
+  if (facts.rate_hz > 0 && std::abs(facts.rate_hz / fps - 1) > kMostRateOffset) {
+    return Mismatch(reason::TIMESTAMP_INVALID, video.path,
+                    NumberText(fps) + " frames a second, as info.json says",
+                    NumberText(facts.rate_hz));
+  }
   stream->codec = facts.codec;
   return DecodeVideo(video.path, facts, is_color ? VideoPixels::kRgb24 : VideoPixels::kCode12,
-                     video.first_s, 1 / source.set.fps(), count, source.options.stop, take);
+                     video.first_s, 1 / fps, count, source.options.stop, take);
 }
 
 std::vector<std::uint16_t> ToIntegers(const std::vector<std::uint8_t>& bytes) {

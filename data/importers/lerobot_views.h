@@ -14,8 +14,8 @@
 /// else z = min + c / 4095 (max - min). Calibration: --calibration alone, under NAME.
 /// Errors: INVALID_ARGUMENT NO_DEPTH, NO_CALIBRATION, CALIBRATION_INVALID,
 /// CALIBRATION_SIZE_MISMATCH, DEPTH_UNIT_MISSING, IMAGE_SIZE_MISMATCH, ARGUMENT_INVALID,
-/// SCHEMA_INVALID, those of data/importers/video.h and data/parquet/parquet_table.h.
-/// Read may run together.
+/// SCHEMA_INVALID, TIMESTAMP_INVALID (a video of another rate), those of data/importers/video.h and
+/// data/parquet/parquet_table.h. Read may run together.
 
 #include <cstdint>
 #include <memory>

@@ -1,6 +1,7 @@
 #include "data/importers/video.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
@@ -37,7 +38,7 @@ StatusOr<VideoFacts> Probe(const std::vector<std::string>& input, int input_fd,
                                         "-of",
                                         "json",
                                         "-show_entries",
-                                        "stream=codec_name,pix_fmt,width,height"};
+                                        "stream=codec_name,pix_fmt,width,height,avg_frame_rate"};
   Append(&arguments, input);
   std::string text;
   INTERLACER_RETURN_IF_ERROR(
@@ -59,6 +60,11 @@ StatusOr<VideoFacts> Probe(const std::vector<std::string>& input, int input_fd,
   INTERLACER_ASSIGN_OR_RETURN(facts.pixel_format, stream.Get<std::string>("pix_fmt"));
   INTERLACER_ASSIGN_OR_RETURN(facts.width_px, stream.Get<int>("width"));
   INTERLACER_ASSIGN_OR_RETURN(facts.height_px, stream.Get<int>("height"));
+  INTERLACER_ASSIGN_OR_RETURN(const auto rate, stream.GetOr<std::string>("avg_frame_rate", ""));
+  double count = 0, seconds = 0;
+  if (std::sscanf(rate.c_str(), "%lf/%lf", &count, &seconds) == 2 && count > 0 && seconds > 0) {
+    facts.rate_hz = count / seconds;
+  }
   const int most = ImageLimits{}.max_side_px;
   if (facts.width_px >= 1 && facts.width_px <= most && facts.height_px >= 1 &&
       facts.height_px <= most) {

@@ -21,6 +21,7 @@ namespace interlacer {
 struct VideoFacts {
   std::string codec, pixel_format;  ///< ffmpeg's names
   int width_px = 0, height_px = 0;
+  double rate_hz = 0;  ///< frames a second on average; 0: not known
 };
 
 enum class VideoPixels {

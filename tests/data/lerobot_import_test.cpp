@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <numbers>
 #include <stdexcept>
 #include <stop_token>
@@ -263,6 +265,22 @@ TEST_F(LerobotImportTest, TheOtherTwelveBitFormatKeepsItsCodes) {
   ExpectCodedDepths(Imported(), kFirstLength);
 }
 
+TEST_F(LerobotImportTest, ColorOfAv1) {
+  WriteV3();
+  testing::EncodeFrames(Colors(0, kFirstLength + kLength), "rgb24", kSize,
+                        {"-c:v", "libaom-av1", "-cpu-used", "8", "-crf", "10"}, Video("left"));
+  const EpisodeReader episode = Imported();
+  for (const int step : {0, 1, 2}) {
+    const auto pixels = episode.ReadColor(step, 0)->pixels;
+    EXPECT_NEAR(pixels[0], 10 * (kFirstLength + 5 * step), 4) << step;
+    EXPECT_NEAR(pixels[1], 100, 4);
+  }
+  const auto& notes = episode.manifest().source.notes;
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+    return note.find("decoded video (av1): lossy") != std::string::npos;
+  }));
+}
+
 TEST_F(LerobotImportTest, CodesWithoutLogarithmAreLinear) {
   WriteV3();
   Info("v3.0", "video",
@@ -297,6 +315,10 @@ TEST_F(LerobotImportTest, ImagesInTheTable) {
     EXPECT_TRUE(std::isnan(episode.ReadDepth(2, 0)->pixels_m[0]));
     EXPECT_EQ(episode.ReadColor(2, 0)->pixels[0], 100);
   }
+  options_.bag.step_duration_s = std::numeric_limits<double>::infinity();
+  std::filesystem::remove_all(options_.episode_dir);
+  ExpectRefused(reason::ARGUMENT_INVALID, "--step-duration", "0.1 s");
+  options_.bag.step_duration_s.reset();
   WriteImages(false, R"("x": 0)");
   std::filesystem::remove_all(options_.episode_dir);
   ExpectRefused(reason::DEPTH_UNIT_MISSING, "--depth-unit", "left_depth");
@@ -362,6 +384,10 @@ TEST_F(LerobotImportTest, WhatFilesClaimIsChecked) {
   EpisodesTable(kLength);
   testing::EncodeFrames(Colors(0, 12), "rgb24", kSize, kH264, Video("left"));
   ExpectRefused(reason::FILE_UNREADABLE, "left/chunk-000", "expected 11 frames, got 5");
+  testing::EncodeFrames(Colors(0, 19), "rgb24", kSize,
+                        {"-vf", "setpts=N/20/TB", "-r", "20", "-c:v", "libx264rgb", "-qp", "0"},
+                        Video("left"));
+  ExpectRefused(reason::TIMESTAMP_INVALID, "10 frames a second", "got 20");
   testing::WriteText(Video("left"), "#EXTM3U\nhttp://127.0.0.1:9/x\n");
   ExpectRefused(reason::FILE_UNREADABLE, "left/chunk-000", "ffprobe failed");
   std::filesystem::remove(Video("left"));
