@@ -7,7 +7,8 @@
 /// of the same step, which the notes say). The format says neither where cameras stand nor the unit
 /// of a joint: --calibration, --joint-unit and --robot are required. A step lasts --step-duration
 /// (default 0.5 s) and takes the frame nearest to it, whose stamp is its capture time.
-/// Errors: those above; ARGUMENT_INVALID, SCHEMA_INVALID, TIMESTAMP_INVALID. Thread-safe.
+/// Errors: those above; ARGUMENT_INVALID, NO_CALIBRATION, SCHEMA_INVALID, TIMESTAMP_INVALID.
+/// Thread-safe.
 
 #include "data/importers/import_options.h"
 

@@ -218,12 +218,6 @@ StatusOr<LerobotViews> LerobotViews::Find(const LerobotSet& set, const LerobotEp
   result.spool_folder_ = options.episode_dir;
   result.stop_ = options.stop;
   INTERLACER_ASSIGN_OR_RETURN(const auto pairs, FindPairs(set, options, &result.choices_));
-  if (options.calibration.empty()) {
-    return Mismatch(reason::NO_CALIBRATION, "--calibration",
-                    "a file with camera " + pairs.front().name +
-                        " (docs/cli.md, Calibration): the format holds neither lenses nor poses",
-                    "none");
-  }
   INTERLACER_ASSIGN_OR_RETURN(const auto calibrations, ReadCalibrationFile(options.calibration));
   const Source source{set, episode, table, first_row, wanted, options};
   for (const Pair& pair : pairs) {

@@ -12,7 +12,7 @@
 /// them, with `use_log`,
 ///   z = exp(c / 4095 (ln(max + shift) - ln(min + shift)) + ln(min + shift)) - shift,
 /// else z = min + c / 4095 (max - min). Calibration: --calibration alone, under NAME.
-/// Errors: INVALID_ARGUMENT NO_DEPTH, NO_CALIBRATION, CALIBRATION_INVALID,
+/// Errors: INVALID_ARGUMENT NO_DEPTH, CAMERA_UNKNOWN, CALIBRATION_INVALID,
 /// CALIBRATION_SIZE_MISMATCH, DEPTH_UNIT_MISSING, IMAGE_SIZE_MISMATCH, ARGUMENT_INVALID,
 /// SCHEMA_INVALID, TIMESTAMP_INVALID (a video of another rate), those of data/importers/video.h and
 /// data/parquet/parquet_table.h. Read may run together.
