@@ -1,4 +1,4 @@
-# The one place with find_package. Debian 12 provides everything but LibTorch and MuJoCo, which scripts/setup unpacks
+# The one place with find_package. Debian 12 provides everything but LibTorch, MuJoCo and Arrow, which scripts/setup unpacks
 # into a cache outside the tree. Nothing is downloaded here.
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
@@ -17,7 +17,7 @@ if(DEFINED ENV{INTERLACER_CACHE})
 else()
   set(cache_default "$ENV{HOME}/.cache/interlacer")
 endif()
-set(INTERLACER_CACHE "${cache_default}" CACHE PATH "Where scripts/setup unpacked LibTorch, MuJoCo and the robot models")
+set(INTERLACER_CACHE "${cache_default}" CACHE PATH "Where scripts/setup unpacked LibTorch, MuJoCo, Arrow and the robot models")
 
 find_package(Eigen3 CONFIG REQUIRED)
 find_package(PNG REQUIRED)
@@ -67,4 +67,7 @@ if(INTERLACER_WITH_URDF)
 endif()
 if(INTERLACER_WITH_HDF5)
   include(Hdf5)
+endif()
+if(INTERLACER_WITH_ARROW)
+  include(Arrow)
 endif()

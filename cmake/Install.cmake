@@ -2,7 +2,7 @@
 #   server      interlacer-server, the private libraries of both programs, systemd unit, configuration
 #   tools       interlacer, the robot model of the simulator
 #   client-dev  the client library as a CMake package whose interlacer::client an outside project links (tests/consumer)
-# The programs find LibTorch and MuJoCo in lib/interlacer beside them, wherever the prefix lies.
+# The programs find LibTorch, MuJoCo and Arrow in lib/interlacer beside them, wherever the prefix lies.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -22,6 +22,12 @@ if(TARGET interlacer-server AND TARGET interlacer)
   install(FILES ${wheel_libraries} DESTINATION ${private_library_dir} COMPONENT server)
   if(TARGET interlacer::mujoco)
     install(FILES "$<TARGET_FILE:interlacer::mujoco>" DESTINATION ${private_library_dir} COMPONENT tools)
+  endif()
+  if(TARGET interlacer::arrow_parquet)
+    install(FILES "$<TARGET_FILE:interlacer::arrow>" "$<TARGET_FILE:interlacer::arrow_parquet>"
+      DESTINATION ${private_library_dir} COMPONENT tools)
+    install(DIRECTORY "${INTERLACER_CACHE}/arrow/pyarrow-26.0.1.dist-info/licenses/"
+      DESTINATION ${CMAKE_INSTALL_DOCDIR}/pyarrow-26.0.1 COMPONENT tools)
   endif()
   foreach(part IN ITEMS torch-2.11.0 nvidia_cuda_runtime-13.0.96)
     install(DIRECTORY "${torch_root}/${part}.dist-info/licenses/"
@@ -76,7 +82,8 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS
-  "${INTERLACER_CACHE}/torch/torch/lib" "${INTERLACER_CACHE}/torch/nvidia/cu13/lib" "${INTERLACER_CACHE}/mujoco")
+  "${INTERLACER_CACHE}/torch/torch/lib" "${INTERLACER_CACHE}/torch/nvidia/cu13/lib" "${INTERLACER_CACHE}/mujoco"
+  "${INTERLACER_CACHE}/arrow/pyarrow")
 set(CPACK_DEBIAN_SERVER_PACKAGE_NAME interlacer-server)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME interlacer-tools)
 set(CPACK_DEBIAN_CLIENT-DEV_PACKAGE_NAME libinterlacer-client-dev)

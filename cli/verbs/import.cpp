@@ -76,7 +76,7 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb = app->add_subcommand("import", "A foreign RGB-D recording as an episode");
   const auto arguments = std::make_shared<ImportArguments>();
   ImportOptions& options = arguments->import;
-  verb->add_option("format", arguments->format, "tum, redwood, apc, ros2 or hdf5")
+  verb->add_option("format", arguments->format, "tum, redwood, apc, ros2, hdf5 or lerobot")
       ->required()
       ->check(CLI::IsMember(FormatNames()));
   verb->add_option("source", options.source_dir,
@@ -112,12 +112,27 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
   verb->get_option("--joints")
       ->description(
           "ros2: topic of measured joints, default the one that has the robot's; "
-          "hdf5: DATASET=NAME,NAME,..., the joints of an array's columns");
+          "hdf5: DATASET=NAME,NAME,..., the joints of an array's columns; lerobot: "
+          "FEATURE[=NAME,NAME,...], default observation.state");
   verb->get_option("--inverse-kinematics")
       ->description(
           "find the joints that are not measured from poses of a link, once an arm; ros2: "
           "FRAME=LINK of the transforms; hdf5: POSITION=LINK,ROTATION=LINK, arrays of x,y,z and "
           "of quaternions x,y,z,w");
+  const auto say_more = [&](const char* option, const char* more) {
+    CLI::Option* const found = verb->get_option(option);
+    found->description(found->get_description() + more);
+  };
+  say_more("--color", "; lerobot: NAME=FEATURE, default by name");
+  say_more("--depth", "; lerobot: NAME=FEATURE, default NAME_depth");
+  say_more("--commands", "; lerobot: FEATURE[=NAME,NAME,...], such as action");
+  say_more("--robot", "; lerobot: required");
+  say_more("--step-duration", "; lerobot: default 0.5");
+  verb->add_option("--episode", options.lerobot.episode,
+                   "lerobot: number of the episode, from 0; default the only one");
+  verb->add_option("--joint-unit", options.lerobot.joint_unit,
+                   "lerobot: rad or deg, the unit of angles; required")
+      ->check(CLI::IsMember({"rad", "deg"}));
   verb->add_option("--demo", options.hdf5.demo, "hdf5: demonstration, such as demo_0");
   verb->add_option("--depth-kind", options.hdf5.depth_kind,
                    "hdf5: metres, or z_buffer (pictures upside down); needed without camera_info")

@@ -11,7 +11,8 @@ namespace {
 nlohmann::ordered_json BuiltParts() {
   return {{"torch", INTERLACER_WITH_TORCH == 1},   {"cuda", INTERLACER_WITH_CUDA == 1},
           {"faiss", INTERLACER_WITH_FAISS == 1},   {"open3d", INTERLACER_WITH_OPEN3D == 1},
-          {"mujoco", INTERLACER_WITH_MUJOCO == 1}, {"urdf", INTERLACER_WITH_URDF == 1}};
+          {"mujoco", INTERLACER_WITH_MUJOCO == 1}, {"urdf", INTERLACER_WITH_URDF == 1},
+          {"hdf5", INTERLACER_WITH_HDF5 == 1},     {"arrow", INTERLACER_WITH_ARROW == 1}};
 }
 
 StatusOr<ExitCode> PrintVersion(const VerbContext& context) {

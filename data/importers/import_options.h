@@ -46,6 +46,13 @@ struct Hdf5Options {
   double z_near_m = 0, z_far_m = 0;
 };
 
+/// Of a LeRobot data set (data/importers/lerobot.h); cameras, joints, commands, robot and step
+/// duration are those of BagOptions, with features in place of topics.
+struct LerobotOptions {
+  std::optional<std::int64_t> episode;  ///< absent: the only one
+  std::string joint_unit;               ///< of angles: rad or deg
+};
+
 struct ImportOptions {
   std::string source_dir;   ///< folder, or a bag's file
   std::string episode_dir;  ///< written
@@ -71,6 +78,7 @@ struct ImportOptions {
   std::optional<Box> workspace;
   BagOptions bag;
   Hdf5Options hdf5;
+  LerobotOptions lerobot;
   int frame_stride = 1;  ///< every n-th frame
   std::string license;
   std::string attribution;

@@ -5,14 +5,25 @@
 #include "common/replaceable_folder.h"
 #include "data/importers/apc.h"
 #include "data/importers/hdf5.h"
+#include "data/importers/lerobot.h"
 #include "data/importers/redwood.h"
 #include "data/importers/ros2.h"
 #include "data/importers/tum.h"
 
 namespace interlacer {
+namespace {
+
+[[maybe_unused]] Status NotBuilt(const std::string& what, const std::string& option) {
+  return Unimplemented(reason::FEATURE_NOT_BUILT,
+                       "this build reads no " + what + ": build it with " + option + "=ON")
+      .WithField("format");
+}
+
+}  // namespace
 
 const std::vector<std::string_view>& ImportFormats() {
-  static const std::vector<std::string_view> formats = {"tum", "redwood", "apc", "ros2", "hdf5"};
+  static const std::vector<std::string_view> formats = {"tum",  "redwood", "apc",
+                                                        "ros2", "hdf5",    "lerobot"};
   return formats;
 }
 
@@ -35,12 +46,17 @@ StatusOr<ImportReport> ImportRecording(std::string_view format, const ImportOpti
 #if INTERLACER_WITH_HDF5
     return ImportHdf5(options);
 #else
-    return Unimplemented(reason::ARGUMENT_INVALID,
-                         "this build reads no HDF5: build it with INTERLACER_WITH_HDF5=ON")
-        .WithField("format");
+    return NotBuilt("HDF5", "INTERLACER_WITH_HDF5");
 #endif
   }
-  return Mismatch(reason::ARGUMENT_INVALID, "format", "tum, redwood, apc, ros2 or hdf5",
+  if (format == "lerobot") {
+#if INTERLACER_WITH_ARROW
+    return ImportLerobot(options);
+#else
+    return NotBuilt("LeRobot data sets", "INTERLACER_WITH_ARROW");
+#endif
+  }
+  return Mismatch(reason::ARGUMENT_INVALID, "format", "tum, redwood, apc, ros2, hdf5 or lerobot",
                   std::string(format));
 }
 

@@ -7,10 +7,11 @@
 ///   apc      apc-vision-toolbox: frame-N.color.png, cam.info.txt  -> static_views
 ///   ros2     ROS 2 bags and MCAP files                            -> any kind
 ///   hdf5     robomimic and robosuite                              -> any kind
+///   lerobot  LeRobot data sets v3.0 and v2.1                      -> manipulation
 /// Every import ends with the validation of what was written.
-/// Errors: INVALID_ARGUMENT ARGUMENT_INVALID (unknown format; output in, around or at the source),
-/// NO_CALIBRATION, NO_DEPTH, CALIBRATION_INVALID, SCHEMA_INVALID and those of
-/// data/importers/write_recording.h. Thread-safe.
+/// Errors: UNIMPLEMENTED FEATURE_NOT_BUILT (hdf5, lerobot); INVALID_ARGUMENT ARGUMENT_INVALID
+/// (unknown format; output in, around or at the source), NO_CALIBRATION, NO_DEPTH,
+/// CALIBRATION_INVALID, SCHEMA_INVALID and those of data/importers/write_recording.h. Thread-safe.
 
 #include <string_view>
 #include <vector>

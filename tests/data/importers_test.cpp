@@ -92,6 +92,20 @@ TEST_F(ImportTest, UnknownFormatsAreNamed) {
   EXPECT_EQ(ImportRecording("bridge", options_).status().metadata().at("got"), "bridge");
 }
 
+TEST_F(ImportTest, FormatsThatTheBuildLacksAreNamedWithTheirOption) {
+  struct Format {
+    const char *name, *option;
+    bool is_built;
+  };
+  for (const Format& format :
+       {Format{"hdf5", "INTERLACER_WITH_HDF5", INTERLACER_WITH_HDF5 == 1},
+        Format{"lerobot", "INTERLACER_WITH_ARROW", INTERLACER_WITH_ARROW == 1}}) {
+    const Status status = ImportRecording(format.name, options_).status();
+    EXPECT_EQ(status.reason() == reason::FEATURE_NOT_BUILT, !format.is_built) << status.ToString();
+    EXPECT_EQ(status.message().find(format.option) != std::string::npos, !format.is_built);
+  }
+}
+
 TEST(SceneExtentTest, FindsRangeAndBoxAndKeepsWhatIsGiven) {
   const Camera camera{80, 80, 80, 80, 39.5, 39.5, DistortionModel::kNone, {}, {}};
   DepthImage16 depth{80, 80, 0.001, std::vector<std::uint16_t>(6400, 1000)};
