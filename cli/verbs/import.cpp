@@ -1,8 +1,10 @@
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/bag_options.h"
@@ -27,6 +29,52 @@ struct ImportArguments {
   BagArguments bag;
   std::vector<double> z_planes_m;
 };
+
+/// Options that some formats alone read.
+struct FormatOption {
+  const char* name;
+  std::vector<std::string_view> formats;
+};
+
+const std::vector<FormatOption>& FormatOptions() {
+  static const std::vector<FormatOption> options = {
+      {"--intrinsics", {"tum", "redwood"}},
+      {"--time-unit", {"tum"}},
+      {"--trajectory", {"tum", "redwood", "apc"}},
+      {"--color-folder", {"redwood"}},
+      {"--depth-folder", {"redwood"}},
+      {"--color", {"ros2", "lerobot"}},
+      {"--depth", {"ros2", "lerobot"}},
+      {"--camera-info", {"ros2"}},
+      {"--world-frame", {"ros2"}},
+      {"--joints", {"ros2", "hdf5", "lerobot"}},
+      {"--inverse-kinematics", {"ros2", "hdf5"}},
+      {"--commands", {"ros2", "lerobot"}},
+      {"--robot", {"ros2", "hdf5", "lerobot"}},
+      {"--step-duration", {"ros2", "hdf5", "lerobot"}},
+      {"--episode", {"lerobot"}},
+      {"--joint-unit", {"lerobot"}},
+      {"--demo", {"hdf5"}},
+      {"--depth-kind", {"hdf5"}},
+      {"--z-planes", {"hdf5"}}};
+  return options;
+}
+
+/// An option that the format would pass over is refused.
+Status CheckOptionsOfFormat(const CLI::App& verb, const std::string& format) {
+  for (const FormatOption& option : FormatOptions()) {
+    if (verb.count(option.name) == 0 ||
+        std::find(option.formats.begin(), option.formats.end(), format) != option.formats.end()) {
+      continue;
+    }
+    std::string formats;
+    for (const std::string_view name : option.formats) {
+      formats += (formats.empty() ? "" : " or ") + std::string(name);
+    }
+    return Mismatch(reason::ARGUMENT_INVALID, option.name, "format " + formats, format);
+  }
+  return Status::Ok();
+}
 
 std::vector<std::string> FormatNames() { return {ImportFormats().begin(), ImportFormats().end()}; }
 
@@ -153,8 +201,10 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
   verb->add_option("--license", options.license, "Licence of the recording");
   verb->add_option("--attribution", options.attribution, "Whom to name");
   verb->add_flag("--force", options.overwrite, "Replace an existing episode");
-  verbs->Add(verb,
-             [arguments](const VerbContext& context) { return RunImport(*arguments, context); });
+  verbs->Add(verb, [arguments, verb](const VerbContext& context) -> StatusOr<ExitCode> {
+    INTERLACER_RETURN_IF_ERROR(CheckOptionsOfFormat(*verb, arguments->format));
+    return RunImport(*arguments, context);
+  });
 }
 
 }  // namespace interlacer::cli

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <regex>
 #include <string>
+#include <tuple>
 
 #include "common/json.h"
 #include "tests/support/painted_plane.h"
@@ -78,6 +79,21 @@ TEST(Program, MissingInputIsThreeAndNamed) {
   EXPECT_THAT(result.err, HasSubstr("/no/such/place"));
   EXPECT_EQ(RunProgram("validate /no/such/place").exit_code, 3);
   EXPECT_EQ(RunProgram("report /no/such/place").exit_code, 3);
+}
+
+TEST(Program, AnOptionThatTheFormatWouldPassOverIsAnError) {
+  for (const auto& [arguments, option, format] :
+       {std::tuple{"import tum /no/such/place -o x --intrinsics tum-fr1 --demo demo_0", "--demo",
+                   "hdf5"},
+        std::tuple{"import lerobot /no/such/place -o x --inverse-kinematics a=b",
+                   "--inverse-kinematics", "ros2 or hdf5"},
+        std::tuple{"import apc /no/such/place -o x --intrinsics tum-fr1", "--intrinsics",
+                   "tum or redwood"}}) {
+    const ProgramResult result = RunProgram(arguments);
+    EXPECT_EQ(result.exit_code, 2) << arguments;
+    EXPECT_THAT(result.err, HasSubstr(option));
+    EXPECT_THAT(result.err, HasSubstr(format));
+  }
 }
 
 TEST(Program, NoServerIsFour) {
