@@ -18,6 +18,9 @@ constexpr double kSamePlaceM = 0.005, kSameTurnRad = 0.5 * std::numbers::pi / 18
 constexpr double kElsewhereM = 0.2, kElsewhereRad = 15 * std::numbers::pi / 180;
 /// Recordings that start within a working day are of one session.
 constexpr std::int64_t kSessionNs = std::int64_t{12} * 3600 * 1'000'000'000;
+/// 9 September 2001: earlier times count from the start of something, as importers write them where
+/// a recording does not say when it was made.
+constexpr std::int64_t kFirstWallClockNs = std::int64_t{1'000'000'000} * 1'000'000'000;
 /// Of a range of 5 rad a quarter of a radian: less is hardly more than one posture, and what lies
 /// beyond it the model never saw.
 constexpr double kHardlyMovedShare = 0.05;
@@ -59,8 +62,10 @@ void DatasetCoverageCheck::Add(const EpisodeReader& episode) {
     CameraPlacings& placings = cameras_[camera.name];
     placings.moves = placings.moves || !camera.poses_file.empty();
     if (!camera.poses_file.empty()) continue;
-    placings.placings.push_back({manifest.episode_id, camera.camera.world_from_camera,
-                                 episode.CaptureTimeNs(0, c), manifest.source.kind != "simulate"});
+    const std::int64_t start_ns = episode.CaptureTimeNs(0, c);
+    placings.placings.push_back(
+        {manifest.episode_id, camera.camera.world_from_camera, start_ns,
+         manifest.source.kind != "simulate" && start_ns >= kFirstWallClockNs});
   }
   if (!manifest.states || manifest.states->kind != ActionKind::kJointPositions) return;
   const NumberTable& states = episode.states();

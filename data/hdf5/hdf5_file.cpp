@@ -11,6 +11,7 @@ namespace interlacer {
 namespace {
 
 constexpr hsize_t kMostNumbers = hsize_t{1} << 28;
+constexpr hsize_t kMostChunkBytes = hsize_t{1} << 28;
 constexpr std::size_t kMostTextBytes = std::size_t{1} << 26;
 /// Above what deflate reaches: arrays that claim more were never written.
 constexpr double kMostRatio = 2000;
@@ -60,11 +61,42 @@ herr_t AddName(hid_t /*group*/, const char* name, const H5L_info_t* /*info*/, vo
   return 0;
 }
 
+herr_t RefuseLink(const char* /*parent_file*/, const char* /*parent_group*/,
+                  const char* /*child_file*/, const char* /*child_object*/, unsigned* /*flags*/,
+                  hid_t /*access*/, void* /*data*/) {
+  return -1;
+}
+
+/// Access of a class of objects that follows no link into another file: whoever wrote this one
+/// chose its name, and what it holds would end in the episode.
+Id InThisFile(hid_t access_class) {
+  const hid_t access = H5Pcreate(access_class);
+  H5Pset_elink_cb(access, RefuseLink, nullptr);
+  return Id(access, H5Pclose);
+}
+
+/// Whether an array's numbers lie in the file itself, in chunks that memory holds.
+bool IsHeldHere(hid_t set, std::size_t item_bytes) {
+  const Id made(H5Dget_create_plist(set), H5Pclose);
+  if (!made.ok() || H5Pget_external_count(made.get()) != 0) return false;
+  const H5D_layout_t layout = H5Pget_layout(made.get());
+  if (layout != H5D_CHUNKED) return layout == H5D_COMPACT || layout == H5D_CONTIGUOUS;
+  hsize_t sides[H5S_MAX_RANK];
+  const int rank = H5Pget_chunk(made.get(), H5S_MAX_RANK, sides);
+  hsize_t bytes = item_bytes;
+  for (int a = 0; a < rank; ++a) {
+    if (sides[a] == 0 || sides[a] > kMostChunkBytes / bytes) return false;
+    bytes *= sides[a];
+  }
+  return rank > 0;
+}
+
 /// H5Lexists asks for one link at a time.
 bool HasPath(hid_t file, const std::string& path) {
+  const Id access = InThisFile(H5P_LINK_ACCESS);
   for (std::size_t end = path.find('/'); true; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
-    if (!part.empty() && H5Lexists(file, part.c_str(), H5P_DEFAULT) <= 0) return false;
+    if (!part.empty() && H5Lexists(file, part.c_str(), access.get()) <= 0) return false;
     if (end == std::string::npos) return true;
   }
 }
@@ -110,7 +142,8 @@ std::vector<std::string> Hdf5File::Names(const std::string& group) const {
   const std::lock_guard<std::mutex> lock(LibraryMutex());
   std::vector<std::string> names;
   if (!HasPath(file_->file, group)) return names;
-  const Id id(H5Gopen2(file_->file, group.c_str(), H5P_DEFAULT), H5Gclose);
+  const Id access = InThisFile(H5P_GROUP_ACCESS);
+  const Id id(H5Gopen2(file_->file, group.c_str(), access.get()), H5Gclose);
   if (id.ok()) H5Literate(id.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, AddName, &names);
   std::sort(names.begin(), names.end());
   return names;
@@ -119,7 +152,8 @@ std::vector<std::string> Hdf5File::Names(const std::string& group) const {
 std::optional<Hdf5Array> Hdf5File::FindArray(const std::string& path) const {
   const std::lock_guard<std::mutex> lock(LibraryMutex());
   if (!HasPath(file_->file, path)) return std::nullopt;
-  const Id set(H5Dopen2(file_->file, path.c_str(), H5P_DEFAULT), H5Dclose);
+  const Id access = InThisFile(H5P_DATASET_ACCESS);
+  const Id set(H5Dopen2(file_->file, path.c_str(), access.get()), H5Dclose);
   if (!set.ok()) return std::nullopt;
   const Id type(H5Dget_type(set.get()), H5Tclose), space(H5Dget_space(set.get()), H5Sclose);
   const H5T_class_t kind = H5Tget_class(type.get());
@@ -127,6 +161,7 @@ std::optional<Hdf5Array> Hdf5File::FindArray(const std::string& path) const {
   if ((kind != H5T_INTEGER && kind != H5T_FLOAT) || rank < 1) return std::nullopt;
   std::vector<hsize_t> sides(static_cast<std::size_t>(rank));
   H5Sget_simple_extent_dims(space.get(), sides.data(), nullptr);
+  if (!IsHeldHere(set.get(), H5Tget_size(type.get()))) return std::nullopt;
   double bytes = static_cast<double>(H5Tget_size(type.get()));
   for (const hsize_t side : sides) bytes *= static_cast<double>(side);
   if (bytes > kMostRatio * static_cast<double>(H5Dget_storage_size(set.get()))) return std::nullopt;
@@ -137,7 +172,8 @@ std::optional<std::string> Hdf5File::TextAttribute(const std::string& object,
                                                    const std::string& name) const {
   const std::lock_guard<std::mutex> lock(LibraryMutex());
   if (!HasPath(file_->file, object)) return std::nullopt;
-  const Id id(H5Aopen_by_name(file_->file, object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT),
+  const Id access = InThisFile(H5P_LINK_ACCESS);
+  const Id id(H5Aopen_by_name(file_->file, object.c_str(), name.c_str(), H5P_DEFAULT, access.get()),
               H5Aclose);
   if (!id.ok()) return std::nullopt;
   const Id type(H5Aget_type(id.get()), H5Tclose);
@@ -160,9 +196,10 @@ std::optional<std::string> Hdf5File::TextAttribute(const std::string& object,
 }
 
 Status Hdf5File::Unreadable(const std::string& object) const {
-  return Mismatch(reason::FILE_UNREADABLE, object,
-                  "an array of numbers that HDF5 1.10 reads; " + std::string(kRewrite),
-                  "something else, damaged, or newer");
+  return Mismatch(
+      reason::FILE_UNREADABLE, object,
+      "an array of numbers in the file itself that HDF5 1.10 reads; " + std::string(kRewrite),
+      "something else, kept in another file, damaged, or newer");
 }
 
 template <typename T>
@@ -182,7 +219,8 @@ StatusOr<std::vector<T>> Hdf5File::ReadRow(const Hdf5Array& array, std::int64_t 
     numbers *= side;
   }
   const std::lock_guard<std::mutex> lock(LibraryMutex());
-  const Id set(H5Dopen2(file_->file, array.path.c_str(), H5P_DEFAULT), H5Dclose);
+  const Id access = InThisFile(H5P_DATASET_ACCESS);
+  const Id set(H5Dopen2(file_->file, array.path.c_str(), access.get()), H5Dclose);
   if (!set.ok()) return damaged();
   const Id space(H5Dget_space(set.get()), H5Sclose);
   const Id memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr),

@@ -109,14 +109,15 @@ std::vector<double> EndEffectorJoints::StartOf(int attempt) const {
   return start;
 }
 
-EndEffectorJoints::Track EndEffectorJoints::Follow(
-    std::size_t end_effector, std::vector<double> start,
-    const std::vector<std::vector<double>>& rows,
-    std::span<const std::vector<Transform>> poses) const {
+EndEffectorJoints::Track EndEffectorJoints::Follow(std::size_t end_effector,
+                                                   std::vector<double> start,
+                                                   const std::vector<std::vector<double>>& rows,
+                                                   std::span<const std::vector<Transform>> poses,
+                                                   const std::stop_token& stop) const {
   const EndEffector& end = end_effectors_[end_effector];
   const std::vector<bool>& held = held_[end_effector];
   Track track;
-  for (std::size_t s = 0; s < rows.size(); ++s) {
+  for (std::size_t s = 0; s < rows.size() && !stop.stop_requested(); ++s) {
     for (std::size_t c = 0; c < start.size(); ++c) {
       if (held[c]) start[c] = rows[s][c];
     }
@@ -139,7 +140,7 @@ EndEffectorJoints::Track EndEffectorJoints::Follow(
 
 StatusOr<std::vector<std::vector<double>>> EndEffectorJoints::Solve(
     std::span<const std::int64_t> step_numbers, std::vector<std::vector<double>> measured_rows,
-    std::span<const std::vector<Transform>> poses) {
+    std::span<const std::vector<Transform>> poses, const std::stop_token& stop) {
   std::vector<std::vector<double>> rows = std::move(measured_rows);
   for (std::size_t end = 0; end < end_effectors_.size(); ++end) {
     for (std::size_t s = 0; s < rows.size(); ++s) {
@@ -151,7 +152,8 @@ StatusOr<std::vector<std::vector<double>>> EndEffectorJoints::Solve(
     }
     Track best;
     for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-      Track track = Follow(end, StartOf(attempt), rows, poses);
+      Track track = Follow(end, StartOf(attempt), rows, poses, stop);
+      if (stop.stop_requested()) return Cancelled("import stopped");
       const bool is_nearer =
           track.rows.size() == best.rows.size() &&
           track.missed_by_m + track.missed_by_rad < best.missed_by_m + best.missed_by_rad;

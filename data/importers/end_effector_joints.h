@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -46,9 +47,11 @@ class EndEffectorJoints {
   /// Rows of columns for the steps, in order. `measured_rows` [steps][c] have values in the
   /// measured columns; `poses` [steps][end effectors] are world_from_link, of position_link and
   /// rotation_link; `step_numbers` [steps] are for errors.
+  /// CANCELLED once a stop is requested.
   StatusOr<std::vector<std::vector<double>>> Solve(std::span<const std::int64_t> step_numbers,
                                                    std::vector<std::vector<double>> measured_rows,
-                                                   std::span<const std::vector<Transform>> poses);
+                                                   std::span<const std::vector<Transform>> poses,
+                                                   const std::stop_token& stop);
 
   /// For the episode: where the joints come from and how near they get.
   std::string Note() const;
@@ -62,7 +65,7 @@ class EndEffectorJoints {
   };
   Track Follow(std::size_t end_effector, std::vector<double> start,
                const std::vector<std::vector<double>>& rows,
-               std::span<const std::vector<Transform>> poses) const;
+               std::span<const std::vector<Transform>> poses, const std::stop_token& stop) const;
   /// The posture that an attempt begins with.
   std::vector<double> StartOf(int attempt) const;
   Status Missed(std::size_t end_effector, std::int64_t step, const Track& track,

@@ -69,8 +69,9 @@ StatusOr<ImportReport> ImportHdf5(const ImportOptions& options) {
   if (!options.bag.robot_dir.empty()) {
     INTERLACER_ASSIGN_OR_RETURN(Robot read, ReadRobot(options.bag.robot_dir));
     robot = std::make_shared<const Robot>(std::move(read));
-    INTERLACER_ASSIGN_OR_RETURN(Hdf5Joints joints, ReadHdf5Joints(file, demo, robot, options.bag,
-                                                                  steps, views.step_count()));
+    INTERLACER_ASSIGN_OR_RETURN(
+        Hdf5Joints joints,
+        ReadHdf5Joints(file, demo, robot, options.bag, steps, views.step_count(), options.stop));
     episode.states = std::move(joints.states);
     episode.actions = episode.states;
     notes.insert(notes.end(), joints.notes.begin(), joints.notes.end());

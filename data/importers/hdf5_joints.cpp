@@ -56,7 +56,8 @@ StatusOr<std::map<std::string, Column>> FindColumns(const Hdf5File& file, const 
                       " rows with a name for each column (- for one that is no joint)",
                   "names"));
     for (std::size_t i = 0; i < names.size(); ++i) {
-      if (names[i] != "-") columns[names[i]] = {array, i};
+      if (names[i] == "-" || columns.try_emplace(names[i], array, i).second) continue;
+      return Mismatch(reason::ARGUMENT_INVALID, "--joints", "each joint once", names[i] + " twice");
     }
   }
   return columns;
@@ -99,6 +100,7 @@ class JointReader {
 
   Status Find(const BagOptions& options, std::int64_t step_count) {
     INTERLACER_ASSIGN_OR_RETURN(named_, FindColumns(file_, demo_, options.joints, step_count));
+    INTERLACER_RETURN_IF_ERROR(CheckNames());
     std::vector<bool> measured;
     for (const int link : robot_->columns) {
       const auto found = named_.find(robot_->links[static_cast<std::size_t>(link)].joint.name);
@@ -123,7 +125,8 @@ class JointReader {
     return Status::Ok();
   }
 
-  StatusOr<std::vector<std::vector<double>>> Rows(const std::vector<std::int64_t>& steps) {
+  StatusOr<std::vector<std::vector<double>>> Rows(const std::vector<std::int64_t>& steps,
+                                                  const std::stop_token& stop) {
     std::vector<std::vector<double>> rows;
     std::vector<std::vector<Transform>> poses;
     for (const std::int64_t step : steps) {
@@ -137,7 +140,7 @@ class JointReader {
       }
     }
     if (!solved_) return rows;
-    return solved_->Solve(steps, std::move(rows), poses);
+    return solved_->Solve(steps, std::move(rows), poses, stop);
   }
 
   std::vector<std::string> Notes() const {
@@ -165,6 +168,21 @@ class JointReader {
       values.push_back(row[column->index]);
     }
     return values;
+  }
+
+  /// A name that the robot lacks would leave the joint that it stands for to inverse kinematics.
+  Status CheckNames() const {
+    std::vector<std::string> known;
+    for (const int link : robot_->columns) {
+      known.push_back(robot_->links[static_cast<std::size_t>(link)].joint.name);
+    }
+    for (const auto& [name, column] : named_) {
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      return Mismatch(
+          reason::ACTION_SHAPE, "--joints",
+          "joints of --robot (- for a column that is none): joint " + ListOfNames(known), name);
+    }
+    return Status::Ok();
   }
 
   Status CheckAllMeasured() const {
@@ -203,14 +221,14 @@ std::string ListOfNames(const std::vector<std::string>& names) {
 
 StatusOr<Hdf5Joints> ReadHdf5Joints(const Hdf5File& file, const std::string& demo,
                                     std::shared_ptr<const Robot> robot, const BagOptions& options,
-                                    const std::vector<std::int64_t>& steps,
-                                    std::int64_t step_count) {
+                                    const std::vector<std::int64_t>& steps, std::int64_t step_count,
+                                    const std::stop_token& stop) {
   if (options.joints.empty() && options.end_effectors.empty()) return NoJoints(file, demo);
   Hdf5Joints joints;
   joints.states = {std::ssize(steps), std::ssize(robot->columns), {}};
   JointReader reader(file, demo, std::move(robot));
   INTERLACER_RETURN_IF_ERROR(reader.Find(options, step_count));
-  INTERLACER_ASSIGN_OR_RETURN(const auto rows, reader.Rows(steps));
+  INTERLACER_ASSIGN_OR_RETURN(const auto rows, reader.Rows(steps, stop));
   for (const std::vector<double>& row : rows) {
     joints.states.values.insert(joints.states.values.end(), row.begin(), row.end());
   }

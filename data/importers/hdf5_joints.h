@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ struct Hdf5Joints {
 /// `demo`: path of its group; `steps`: rows to read of `step_count`.
 StatusOr<Hdf5Joints> ReadHdf5Joints(const Hdf5File& file, const std::string& demo,
                                     std::shared_ptr<const Robot> robot, const BagOptions& options,
-                                    const std::vector<std::int64_t>& steps,
-                                    std::int64_t step_count);
+                                    const std::vector<std::int64_t>& steps, std::int64_t step_count,
+                                    const std::stop_token& stop);
 
 }  // namespace interlacer

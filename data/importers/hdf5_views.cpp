@@ -13,6 +13,9 @@
 namespace interlacer {
 namespace {
 
+/// What a manifest takes; asked before anything is made for every step that a file claims.
+constexpr std::int64_t kMaxStepCount = 1'000'000;
+
 constexpr std::string_view kImageEnd = "_image", kDepthEnd = "_depth";
 constexpr double kTenthMillimeterM = 0.0001, kMillimeterM = 0.001, kMostUnits = 65534;
 /// A z-buffer lies here nearly everywhere; a scene in metres hardly does.
@@ -32,9 +35,11 @@ Status CheckShapes(const Hdf5View& view, std::int64_t steps) {
   const bool is_image = image.size() == 4 && image[3] == 3 && !view.image.is_float &&
                         view.image.item_bytes == 1 && image[0] > 0 && image[1] > 0 &&
                         image[2] > 0 && image[1] <= most && image[2] <= most;
-  if (!is_image || image[0] != steps) {
+  if (!is_image || image[0] != steps || steps > kMaxStepCount) {
     return Mismatch(reason::SHAPE_MISMATCH, view.image.path,
-                    "[steps,height,width,3] of uint8, as many steps as the first camera",
+                    "[steps,height,width,3] of uint8, as many steps as the first camera and at "
+                    "most " +
+                        std::to_string(kMaxStepCount),
                     ShapeText(view.image));
   }
   const bool is_depth = (depth.size() == 3 || (depth.size() == 4 && depth[3] == 1)) &&
@@ -100,6 +105,12 @@ StatusOr<CameraCalibration> CalibrationOf(const std::vector<CameraCalibration>& 
                       SizeText(result.camera.width_px, result.camera.height_px));
     }
     if (result.has_pose || !result.link.empty()) return result;
+    if (info && info->Has(name)) {
+      INTERLACER_ASSIGN_OR_RETURN(const CameraCalibration of_file, CameraOfInfo(*info, name));
+      result.camera.world_from_camera = of_file.camera.world_from_camera;
+      result.has_pose = true;
+      return result;
+    }
     return Mismatch(reason::CALIBRATION_INVALID, "--calibration " + name,
                     "world_from_camera, or link and link_from_camera: the file has no poses",
                     "neither");
@@ -175,6 +186,14 @@ Status Hdf5Views::FindDepthKind(bool has_camera_info, const ImportOptions& optio
                     "float beside integers");
   }
   const std::string& kind = options.hdf5.depth_kind;
+  if (kind != "z_buffer" && options.hdf5.z_far_m != 0) {
+    return Mismatch(reason::ARGUMENT_INVALID, "--z-planes", "--depth-kind z_buffer beside it",
+                    kind.empty() ? "none" : kind);
+  }
+  if (is_integer_ && kind == "metres") {
+    return Mismatch(reason::ARGUMENT_INVALID, "--depth-kind",
+                    "none for integers, whose unit is --depth-unit", kind);
+  }
   if (is_integer_ && kind != "z_buffer") return Status::Ok();
   if (kind.empty() && !has_camera_info) {
     return Mismatch(reason::ARGUMENT_INVALID, "--depth-kind",

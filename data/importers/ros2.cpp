@@ -262,7 +262,8 @@ class BagImport {
       measured.push_back(std::move(step.state));
       goals.push_back(std::move(step.goals));
     }
-    INTERLACER_ASSIGN_OR_RETURN(auto rows, solved_->Solve(numbers, std::move(measured), goals));
+    INTERLACER_ASSIGN_OR_RETURN(auto rows,
+                                solved_->Solve(numbers, std::move(measured), goals, options_.stop));
     for (std::size_t s = 0; s < steps_.size(); ++s) {
       steps_[s].state = std::move(rows[s]);
       if (!joints_->has_commands()) steps_[s].action = steps_[s].state;

@@ -19,12 +19,13 @@ namespace interlacer {
 namespace {
 
 constexpr std::int64_t kHourNs = std::int64_t{3600} * 1'000'000'000;
+constexpr std::int64_t kTodayNs = 1'700'000'000 * std::int64_t{1'000'000'000};
 
 struct Recorded {
   Vec3d moved_m{};  ///< of the left camera
   double turned_rad = 0;
   double joint_share = 1, grip_share = 1;  ///< of the whole range
-  std::int64_t start_ns = 0;
+  std::int64_t start_ns = kTodayNs;
   const char* kind = "import";
   bool is_on_hand = false;  ///< the left camera moves
 };
@@ -123,7 +124,7 @@ TEST_F(DatasetCoverageTest, ACameraOnTheHandSeesOtherViews) {
 
 TEST_F(DatasetCoverageTest, ACameraFarFromWhereItWasIsFoundWithinASession) {
   Add({});
-  Add({.moved_m = {0.3, 0, 0}, .start_ns = kHourNs});
+  Add({.moved_m = {0.3, 0, 0}, .start_ns = kTodayNs + kHourNs});
   ASSERT_EQ(Findings(), Texts{"CALIBRATION_DIFFERS at camera left"});
   const std::string message = check_.Result().findings[0].message;
   EXPECT_NE(message.find("30.0 cm and 0.0 deg"), std::string::npos) << message;
@@ -138,8 +139,14 @@ TEST_F(DatasetCoverageTest, ATurnIsFoundToo) {
 
 TEST_F(DatasetCoverageTest, AnotherDayOrASimulationMayHaveOtherViews) {
   Add({});
-  Add({.moved_m = {0.5, 0, 0}, .start_ns = 24 * kHourNs});
+  Add({.moved_m = {0.5, 0, 0}, .start_ns = kTodayNs + 24 * kHourNs});
   Add({.moved_m = {0, 0.9, 0}, .kind = "simulate"});
+  EXPECT_EQ(Findings(), Texts());
+}
+
+TEST_F(DatasetCoverageTest, RecordingsThatDoNotSayWhenTheyWereMadeAreOfNoSession) {
+  Add({.start_ns = 0});
+  Add({.moved_m = {0.5, 0, 0}, .start_ns = 0});
   EXPECT_EQ(Findings(), Texts());
 }
 

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -217,6 +218,8 @@ TEST_F(Hdf5ImportTest, JointsByName) {
   ExpectRefused(reason::ACTION_SHAPE, "DATASET=NAME", "robot0_joint_pos");
   options_.bag.joints = {"obs/robot0_joint_pos=elbow"};
   ExpectRefused(reason::ACTION_SHAPE, "2 columns for 1 names", "--joints");
+  options_.bag.joints = {"obs/robot0_joint_pos=elbow,elbow"};
+  ExpectRefused(reason::ARGUMENT_INVALID, "each joint once", "elbow twice");
   options_.bag.joints = {"obs/robot0_joint_pos=wrist,-"};
   ExpectRefused(reason::ACTION_SHAPE, "joint elbow", "wrist");
   options_.bag.joints = {"obs/robot0_joint_pos=elbow,-"};
@@ -329,6 +332,34 @@ TEST_F(Hdf5ImportTest, ArraysThatClaimMoreThanIsStoredAreRefused) {
   H5Sclose(space);
   H5Pclose(layout);
   ExpectRefused(reason::FILE_UNREADABLE, "front_depth", "h5repack");
+}
+
+/// Whoever wrote a file must not have others of this machine copied into the episode.
+TEST_F(Hdf5ImportTest, WhatIsKeptInOtherFilesIsRefused) {
+  Demo("demo_0");
+  const std::string depth = "data/demo_0/obs/front_depth";
+  H5Ldelete(file_, depth.c_str(), H5P_DEFAULT);
+  const std::string secret = folder_.File("secret");
+  std::ofstream(secret) << std::string(sizeof(float) * kSteps * kHeight * kWidth, 's');
+  const hsize_t shape[] = {kSteps, kHeight, kWidth};
+  const hid_t layout = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(3, shape, nullptr);
+  H5Pset_external(layout, secret.c_str(), 0, H5F_UNLIMITED);
+  H5Dclose(
+      H5Dcreate2(file_, depth.c_str(), H5T_NATIVE_FLOAT, space, H5P_DEFAULT, layout, H5P_DEFAULT));
+  H5Sclose(space);
+  H5Pclose(layout);
+  ExpectRefused(reason::FILE_UNREADABLE, "front_depth", "another file");
+}
+
+TEST_F(Hdf5ImportTest, LinksIntoOtherFilesAreNotFollowed) {
+  Demo("demo_0");
+  const std::string other = folder_.File("other.h5"), depth = "data/demo_0/obs/front_depth";
+  const hid_t file = H5Fcreate(other.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  H5Ocopy(file_, depth.c_str(), file, "depth", H5P_DEFAULT, H5P_DEFAULT);
+  H5Fclose(file);
+  H5Ldelete(file_, depth.c_str(), H5P_DEFAULT);
+  H5Lcreate_external(other.c_str(), "/depth", file_, depth.c_str(), H5P_DEFAULT, H5P_DEFAULT);
+  ExpectRefused(reason::FILE_UNREADABLE, "front_depth", "another file");
 }
 
 TEST_F(Hdf5ImportTest, PosesOfCamerasOnTheHandAreRefused) {
