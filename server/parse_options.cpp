@@ -70,11 +70,19 @@ void AddServing(CLI::App* app, Flags* flags) {
   CLI::Option* key = app->add_option("--tls-key", o.tls.key, "PEM file of its private key");
   CLI::Option* authority = app->add_option("--tls-client-ca", o.tls.client_authority,
                                            "PEM file of who vouches for clients");
+  // An empty name, as of a template that lacks a value, must not turn TLS off.
+  const CLI::Validator named(
+      [](const std::string& value) {
+        return value.empty() ? std::string("expected a name, got nothing") : std::string();
+      },
+      "");
+  for (CLI::Option* option : {certificate, key, authority}) option->check(named);
   certificate->needs(key)->needs(authority);
   key->needs(certificate);
   authority->needs(certificate);
   app->add_option("--allow-client", o.tls.clients,
                   "Name in the certificate of a client that may call; default all")
+      ->check(named)
       ->needs(certificate);
   app->add_option("--reflection", flags->reflection, "Server reflection; auto: loopback only")
       ->check(CLI::IsMember({"auto", "on", "off"}));

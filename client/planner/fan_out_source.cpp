@@ -188,6 +188,7 @@ StatusOr<std::unique_ptr<FanOutSource>> FanOutSource::Make(
 
 Status FanOutSource::Predict(std::span<const PlanRows> candidates, const OutputOptions& output,
                              const CandidateCallback& on_candidate, const std::stop_token& stop) {
+  const Clock::time_point start = Clock::now();
   const std::vector<bool> resting = Resting();
   const auto source_count = static_cast<int>(sources_.size());
   Board board(static_cast<int>(candidates.size()),
@@ -215,7 +216,8 @@ Status FanOutSource::Predict(std::span<const PlanRows> candidates, const OutputO
   }
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].has_answered) rests_[i] = {};
-    if (parts[i].status.code() != StatusCode::kUnavailable) continue;
+    // Who was asked in its rest, since nobody else was there, has not failed once more.
+    if (parts[i].status.code() != StatusCode::kUnavailable || start < rests_[i].end) continue;
     rests_[i].end =
         Clock::now() + kFirstRest * (1 << std::min(rests_[i].failures++, kMostDoublings));
   }

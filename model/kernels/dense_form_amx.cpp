@@ -66,6 +66,8 @@ void Multiply(const std::uint16_t* a, int inputs, const std::uint16_t* panel, co
 
 }  // namespace
 
+static_assert(kFusedChunkRows % kRows == 0 && kRows <= kFusedMaxBlockRows);
+
 const DenseForm kDenseForm{"AMX", kRows, kTileInputs, &ShapeTiles, &Multiply, &ReleaseTiles};
 
 }  // namespace interlacer::amx

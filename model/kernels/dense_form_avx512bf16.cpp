@@ -43,6 +43,8 @@ void Multiply(const std::uint16_t* a, int inputs, const std::uint16_t* panel, co
 
 }  // namespace
 
+static_assert(kFusedChunkRows % kRows == 0 && kRows <= kFusedMaxBlockRows);
+
 const DenseForm kDenseForm{"AVX-512 BF16", kRows, kFusedLanes, nullptr, &Multiply, nullptr};
 
 }  // namespace interlacer::avx512bf16

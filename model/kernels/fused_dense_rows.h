@@ -10,6 +10,7 @@
 namespace interlacer {
 
 inline constexpr int kFusedPanelColumns = 64;  ///< columns that a product writes at once
+inline constexpr int kFusedMaxBlockRows = 32;  ///< of a DenseForm
 inline constexpr int kFusedChunkRows = 96;     ///< whole blocks of every DenseForm
 
 inline constexpr std::int64_t FusedScratchCount(int width) {

@@ -12,7 +12,6 @@ namespace {
 
 constexpr int kLanes = kFusedLanes;
 constexpr int kVectors = kFusedPanelColumns / kLanes;
-constexpr int kMaxBlockRows = 32;
 
 inline __m512 LoadBfloat16(const std::uint16_t* from) {
   const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
@@ -28,7 +27,7 @@ inline void StoreBfloat16(std::uint16_t* to, __m512 x) {
 template <typename Finish>
 inline void Multiply(int rows, const std::uint16_t* a, const PackedDense& dense,
                      const Finish& finish) {
-  alignas(64) float sums[kMaxBlockRows * kFusedPanelColumns];
+  alignas(64) float sums[kFusedMaxBlockRows * kFusedPanelColumns];
   const DenseForm& form = *dense.form;
   const int inputs = dense.in_width, block = form.rows;
   if (form.begin) form.begin();

@@ -45,6 +45,8 @@ constexpr int kConnectionFds = 3;
 constexpr int kReservedFds = 64;
 /// Between two looks at the files of TLS.
 constexpr std::chrono::seconds kRefreshPause(1);
+/// Who is refused often is logged once.
+constexpr std::chrono::seconds kRefusalLogPause(10);
 /// A client that has vanished without a word is noticed after about this time.
 constexpr int kKeepAliveS = 60;
 constexpr char kLibraryPrefix[] = "unix-abstract:";
@@ -324,8 +326,9 @@ bool FrontDoor::SendBoth(Connection* connection) {
     connection->is_ending = true;  // what the library has said before may still be sent
   }
   if (connection->tls) {
-    if (connection->tls->to_client.size() < kMaxWaitingBytes) {
-      connection->tls->Encrypt(&gate.to_client);
+    if (connection->tls->to_client.size() < kMaxWaitingBytes &&
+        !connection->tls->Encrypt(&gate.to_client)) {
+      connection->is_ending = true;
     }
     if (connection->is_ending && gate.to_client.empty()) connection->tls->Close();
   }
@@ -344,7 +347,7 @@ bool FrontDoor::ReadClient(Connection* connection) {
     const Status status = connection->tls->FromClient(bytes, &decrypted_);
     if (!status.ok()) {
       connection->is_ending = true;
-      if (status.reason() == reason::CLIENT_NOT_ALLOWED) on_refusal_(status);
+      if (status.reason() == reason::CLIENT_NOT_ALLOWED) RefuseClient(*connection, status);
     }
     bytes = {reinterpret_cast<const std::uint8_t*>(decrypted_.data()), decrypted_.size()};
     if (bytes.empty()) return true;
@@ -395,9 +398,18 @@ void FrontDoor::Watch(std::uint64_t id, Connection* connection) {
             &connection->library_events);
 }
 
+void FrontDoor::RefuseClient(const Connection& connection, const Status& status) {
+  on_refusal_(status);
+  if (Clock::now() < next_refusal_log_) return;
+  next_refusal_log_ = Clock::now() + kRefusalLogPause;
+  Log(LogLevel::kWarning, "a client is refused",
+      {{"peer", PeerName(connection.client.get())}, {"error", status.message()}});
+}
+
 void FrontDoor::RefreshIdentity() {
   const StatusOr<bool> refreshed = identity_->Refresh();
   if (!refreshed.ok()) {
+    on_refusal_(refreshed.status());
     Log(LogLevel::kError, "the files of TLS have changed and are no good: the old ones stay",
         {{"error", refreshed.status().message()}});
   } else if (*refreshed) {

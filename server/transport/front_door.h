@@ -121,6 +121,7 @@ class FrontDoor {
   void End(Connections::iterator connection);
   void Tick(Clock::time_point now);
   void LimitUploads();
+  void RefuseClient(const Connection& connection, const Status& status);
   void RefreshIdentity();
   void Wake();
 
@@ -129,6 +130,7 @@ class FrontDoor {
   ListeningSockets sockets_;
   const std::unique_ptr<TlsIdentity> identity_;
   Clock::time_point next_refresh_;
+  Clock::time_point next_refusal_log_;
   UniqueFd epoll_;
   UniqueFd wake_;
   HandOver hand_over_;

@@ -210,7 +210,10 @@ Status InterlacerServer::Listen() {
       },
       [this](const Status& status) { metrics_.CountRefusal(status); });
   Log(LogLevel::kInfo, "listening",
-      {{"address", options_.address}, {"port", std::to_string(port())}, {"version", kVersion}});
+      {{"address", options_.address},
+       {"port", std::to_string(port())},
+       {"tls", door_->speaks_tls() ? "on" : "off"},
+       {"version", kVersion}});
   loader_ = std::jthread([this](std::stop_token stop) {
     LoadModels(stop);
     is_load_done_ = true;

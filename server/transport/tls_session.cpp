@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "common/check.h"
@@ -36,6 +38,28 @@ Status Refused(const char* option, const std::string& file, const std::string& e
   return InvalidArgument(reason::CONFIG_INVALID, std::string(option) + ": expected " + expected +
                                                      " in " + file + ", got: " + LastError())
       .WithField(option);
+}
+
+/// Whether all are files; what blocks when it is opened would stop every connection.
+Status CheckFiles(const TlsServerFiles& files) {
+  for (const auto& [option, file] :
+       {std::pair{"tls-cert", &files.certificate}, std::pair{"tls-key", &files.key},
+        std::pair{"tls-client-ca", &files.client_authority}}) {
+    std::error_code error;
+    if (std::filesystem::is_regular_file(*file, error)) continue;
+    return InvalidArgument(
+               reason::CONFIG_INVALID,
+               std::string(option) + ": expected a PEM file, got '" + *file + "', which is none")
+        .WithField(option);
+  }
+  for (const std::string& name : files.clients) {
+    // The library takes one that begins with a dot for all names below it.
+    if (!name.empty() && name.front() != '.') continue;
+    return InvalidArgument(reason::CONFIG_INVALID,
+                           "allow-client: expected a whole name, got '" + name + "'")
+        .WithField("allow-client");
+  }
+  return Status::Ok();
 }
 
 /// A key behind a password is an error, not a question to a terminal.
@@ -73,6 +97,7 @@ int CheckName(int is_valid, X509_STORE_CTX* chain) {
 }
 
 StatusOr<ContextPtr> MakeContext(const TlsServerFiles& files) {
+  INTERLACER_RETURN_IF_ERROR(CheckFiles(files));
   ERR_clear_error();
   ContextPtr context(SSL_CTX_new(TLS_server_method()));
   INTERLACER_CHECK(context != nullptr, "the TLS library cannot start");
@@ -86,16 +111,19 @@ StatusOr<ContextPtr> MakeContext(const TlsServerFiles& files) {
   if (SSL_CTX_use_certificate_chain_file(context.get(), files.certificate.c_str()) != 1) {
     return Refused("tls-cert", files.certificate, "a PEM certificate, its chain behind it");
   }
-  if (SSL_CTX_use_PrivateKey_file(context.get(), files.key.c_str(), SSL_FILETYPE_PEM) != 1) {
+  // A key of another kind than the certificate's is taken without a word.
+  if (SSL_CTX_use_PrivateKey_file(context.get(), files.key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_check_private_key(context.get()) != 1) {
     return Refused("tls-key", files.key,
                    "the PEM key of " + files.certificate + ", without a password");
   }
-  if (SSL_CTX_load_verify_locations(context.get(), files.client_authority.c_str(), nullptr) != 1) {
+  STACK_OF(X509_NAME)* const names = SSL_load_client_CA_file(files.client_authority.c_str());
+  if (names != nullptr) SSL_CTX_set_client_CA_list(context.get(), names);
+  if (names == nullptr ||
+      SSL_CTX_load_verify_locations(context.get(), files.client_authority.c_str(), nullptr) != 1) {
     return Refused("tls-client-ca", files.client_authority,
                    "PEM certificates of who vouches for clients");
   }
-  SSL_CTX_set_client_CA_list(context.get(),
-                             SSL_load_client_CA_file(files.client_authority.c_str()));
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, &CheckName);
   SSL_CTX_set_ex_data(context.get(), NamesIndex(),
                       const_cast<std::vector<std::string>*>(&files.clients));
@@ -112,8 +140,16 @@ TlsSession::TlsSession(ssl_st* session) : session_(session) {
 TlsSession::~TlsSession() { SSL_free(session_); }
 
 Status TlsSession::FromClient(Bytes bytes, std::string* plain) {
-  if (is_closed_) return Status::Ok();
+  // A record at a time: the library's buffers never shrink again.
+  for (; !is_closed_ && !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), kReadBytes))) {
+    INTERLACER_RETURN_IF_ERROR(TakeSome(bytes.first(std::min(bytes.size(), kReadBytes)), plain));
+  }
+  return Status::Ok();
+}
+
+Status TlsSession::TakeSome(Bytes bytes, std::string* plain) {
   ERR_clear_error();
+  const bool was_ready = can_send();
   BIO_write(SSL_get_rbio(session_), bytes.data(), static_cast<int>(bytes.size()));
   std::array<char, kReadBytes> buffer;
   int count = 0;
@@ -121,31 +157,40 @@ Status TlsSession::FromClient(Bytes bytes, std::string* plain) {
     plain->append(buffer.data(), static_cast<std::size_t>(count));
   }
   const int error = SSL_get_error(session_, count);
-  const bool is_handshake = SSL_is_init_finished(session_) == 0;
+  const bool is_ready = can_send();
   TakeOutput();
-  if (error == SSL_ERROR_WANT_READ) return Status::Ok();
+  // After the handshake a message of it, such as new keys, is whole or its sender no friend: until
+  // its end nothing could be sent, and nobody would hear that the client has gone.
+  if (error == SSL_ERROR_WANT_READ && (is_ready || !was_ready)) return Status::Ok();
   is_closed_ = true;
+  if (was_ready || is_ready) {
+    return Status(StatusCode::kCancelled, reason::CANCELLED_BY_CALLER, "the client has left");
+  }
   const long verdict = SSL_get_verify_result(session_);
   const std::string why = verdict == X509_V_OK ? LastError()
                           : verdict == X509_V_ERR_APPLICATION_VERIFICATION
                               ? "the name is not listed"
                               : X509_verify_cert_error_string(verdict);
   ERR_clear_error();
-  if (!is_handshake) {
-    return Status(StatusCode::kCancelled, reason::CANCELLED_BY_CALLER, "the client has left");
-  }
   return Status(StatusCode::kPermissionDenied, reason::CLIENT_NOT_ALLOWED,
                 "the TLS handshake failed: " + why);
 }
 
 bool TlsSession::can_send() const { return !is_closed_ && SSL_is_init_finished(session_) != 0; }
 
-void TlsSession::Encrypt(std::string* plain) {
-  if (!can_send() || plain->empty()) return;
+bool TlsSession::Encrypt(std::string* plain) {
+  if (!can_send()) return !is_closed_;
   ERR_clear_error();
-  if (SSL_write(session_, plain->data(), static_cast<int>(plain->size())) <= 0) is_closed_ = true;
+  for (std::size_t at = 0; at < plain->size(); at += kReadBytes) {
+    const std::size_t count = std::min(plain->size() - at, kReadBytes);
+    if (SSL_write(session_, plain->data() + at, static_cast<int>(count)) <= 0) {
+      is_closed_ = true;
+      break;
+    }
+    TakeOutput();
+  }
   plain->clear();
-  TakeOutput();
+  return !is_closed_;
 }
 
 void TlsSession::Close() {

@@ -8,7 +8,6 @@
 /// anew.
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,8 +35,9 @@ class TlsSession {
   /// to_client has been sent: PERMISSION_DENIED CLIENT_NOT_ALLOWED for a handshake that failed,
   /// CANCELLED CANCELLED_BY_CALLER after it.
   Status FromClient(Bytes bytes, std::string* plain);
-  /// Encrypts and takes all of `plain`; before the end of the handshake nothing.
-  void Encrypt(std::string* plain);
+  /// Encrypts and takes all of `plain`; before the end of the handshake nothing. False when the
+  /// connection must end.
+  bool Encrypt(std::string* plain);
   /// Whether Encrypt takes anything: after the handshake and before the end.
   bool can_send() const;
   /// Says that nothing more comes.
@@ -47,6 +47,7 @@ class TlsSession {
   std::string to_client;
 
  private:
+  Status TakeSome(Bytes bytes, std::string* plain);
   void TakeOutput();
 
   ssl_st* session_;

@@ -57,7 +57,7 @@ TEST(EndEffectorJointsTest, AnotherPostureFollowsWhatTheRestPoseDoesNot) {
     auto joints = EndEffectorJoints::Make(robot, {"pos=tool,quat=tool"}, measured);
     ASSERT_TRUE(joints.ok()) << joints.status().ToString();
     const std::vector<std::vector<double>> rows(kSteps, std::vector<double>(8, 0.01));
-    const auto solved = joints->Solve(steps, rows, poses);
+    const auto solved = joints->Solve(steps, rows, poses, {});
     ASSERT_TRUE(solved.ok()) << phase << ": " << solved.status().ToString();
     for (int step = 0; step < kSteps; ++step) {
       const std::vector<double>& row = (*solved)[step];
@@ -80,7 +80,7 @@ TEST(EndEffectorJointsTest, RotationsThatAreNoneAreRefused) {
   ASSERT_TRUE(joints.ok());
   const std::vector<std::int64_t> steps = {12};
   const std::vector<std::vector<Transform>> poses = {{{{0.3, 0, 0.8}, {0, 0, 0, 0}}}};
-  const auto solved = joints->Solve(steps, {std::vector<double>(8, 0)}, poses);
+  const auto solved = joints->Solve(steps, {std::vector<double>(8, 0)}, poses, {});
   ASSERT_FALSE(solved.ok());
   EXPECT_EQ(solved.status().reason(), reason::QUATERNION_NOT_UNIT);
   EXPECT_NE(solved.status().field().find("quat row 12"), std::string::npos);

@@ -26,6 +26,7 @@ class TlsTest : public ::testing::Test {
     const Authority authority(folder_.path(), "authority");
     for (const char* name : {"server", "renewed", "robot", "unlisted"}) authority.Sign(name);
     authority.Sign("operator", "DNS:second.robot");
+    authority.Sign("of_rsa", "IP:127.0.0.1", "rsa:2048");
     const Authority elsewhere(folder_.path(), "elsewhere");
     for (const char* name : {"stranger", "foreign"}) elsewhere.Sign(name);
     Use("server");
@@ -60,6 +61,14 @@ class TlsTest : public ::testing::Test {
   bool Logs(const std::string& text) const {
     return Eventually([&] { return server_->process().Err().find(text) != std::string::npos; });
   }
+  int TimesLogged(const std::string& text) const {
+    const std::string log = server_->process().Err();
+    int count = 0;
+    for (std::size_t at = log.find(text); at != std::string::npos; at = log.find(text, at + 1)) {
+      ++count;
+    }
+    return count;
+  }
   /// How the server's start with these words ends.
   static ProcessResult Fail(std::vector<std::string> words) {
     words.insert(words.begin(), {INTERLACER_SERVER_PROGRAM, "--model",
@@ -84,6 +93,7 @@ TEST_F(TlsTest, OnlyListedClientsOfTheAuthorityAreServed) {
                                           .tls = TlsFiles{File("authority.pem"), "", ""}});
   EXPECT_EQ(anonymous->GetServerInfo({}).status().code(), StatusCode::kUnavailable);
   EXPECT_FALSE(server_->Connect()->GetServerInfo({}).ok()) << "without TLS";
+  EXPECT_TRUE(Logs("a client is refused")) << "and why";
   const auto robot = Connect("robot");
   const auto model = *robot->GetModelMetadata({});
   EXPECT_TRUE(PredictTable(robot.get(), model, 2).ok()) << "uploads and answers of many records";
@@ -100,6 +110,11 @@ TEST_F(TlsTest, RenewedFilesAreTakenAndBrokenOnesAreNot) {
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_TRUE(Logs("mismatch")) << "the key of another certificate: " << server_->process().Err();
   EXPECT_EQ(CodeOf("robot"), StatusCode::kOk);
+
+  std::filesystem::copy_file(File("of_rsa.pem"), File("new"));
+  std::filesystem::rename(File("new"), File("now.pem"));
+  EXPECT_TRUE(Eventually([&] { return TimesLogged("the old ones stay") == 3; }));
+  EXPECT_EQ(CodeOf("robot"), StatusCode::kOk) << "a certificate for a key of another kind";
 
   Use("renewed");
   Use("elsewhere", "clients");
@@ -121,6 +136,10 @@ TEST_F(TlsTest, FilesThatAreNoGoodAreRefusedAtTheStart) {
         std::pair{with("empty.pem", "server.key", "authority.pem"), "tls-cert"},
         std::pair{with("server.pem", "robot.key", "authority.pem"), "tls-key"},
         std::pair{with("server.pem", "server.pem", "authority.pem"), "tls-key"},
+        std::pair{with("of_rsa.pem", "server.key", "authority.pem"), "tls-key"},
+        std::pair{Fail({"--tls-cert", "", "--tls-key", File("server.key"), "--tls-client-ca",
+                        File("authority.pem")}),
+                  "tls-cert"},
         std::pair{with("server.pem", "server.key", "empty.pem"), "tls-client-ca"},
         std::pair{Fail({"--tls-cert", File("server.pem")}), "tls-cert"},
         std::pair{Fail({"--allow-client", "robot"}), "allow-client"}}) {

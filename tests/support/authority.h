@@ -19,10 +19,11 @@ class Authority {
         "-subj /CN=" +
         name_ + " -keyout " + name_ + ".key -out " + name_ + ".pem");
   }
-  /// `names`: alternative names, as openssl writes them.
-  void Sign(const std::string& subject, const std::string& names = "IP:127.0.0.1") const {
-    Run("openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=" + subject +
-        " -keyout " + subject + ".key -out " + subject + ".csr && echo subjectAltName=" + names +
+  /// `names`: alternative names, `key`: its kind, as openssl writes them.
+  void Sign(const std::string& subject, const std::string& names = "IP:127.0.0.1",
+            const std::string& key = "ec -pkeyopt ec_paramgen_curve:prime256v1") const {
+    Run("openssl req -newkey " + key + " -nodes -subj /CN=" + subject + " -keyout " + subject +
+        ".key -out " + subject + ".csr && echo subjectAltName=" + names +
         " > names && openssl x509 -req -days 2 -in " + subject + ".csr -CA " + name_ +
         ".pem -CAkey " + name_ + ".key -CAcreateserial -extfile names -out " + subject + ".pem");
   }
