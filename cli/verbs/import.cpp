@@ -179,7 +179,8 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
   verb->add_option("--episode", options.lerobot.episode,
                    "lerobot: number of the episode, from 0; default the only one");
   verb->add_option("--joint-unit", options.lerobot.joint_unit,
-                   "lerobot: rad or deg, the unit of angles; required")
+                   "lerobot: rad or deg, the unit of angles; required; a gripper in deg must be "
+                   "named by --joints, since LeRobot writes many in percent")
       ->check(CLI::IsMember({"rad", "deg"}));
   verb->add_option("--demo", options.hdf5.demo, "hdf5: demonstration, such as demo_0");
   verb->add_option("--depth-kind", options.hdf5.depth_kind,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 #include <utility>
 
 #include "common/number_text.h"
@@ -30,8 +29,9 @@ Status CheckRequired(const ImportOptions& options) {
   }
   if (options.lerobot.joint_unit != "rad" && options.lerobot.joint_unit != "deg") {
     return Mismatch(reason::ARGUMENT_INVALID, "--joint-unit",
-                    "rad or deg, which the format does not say: LeRobot's own arms record deg, or "
-                    "with use_degrees off shares of -100 to 100, which are no angles",
+                    "rad or deg, which the format does not say: LeRobot's own arms record deg, "
+                    "with use_degrees off shares of -100 to 100, and grippers in percent always; "
+                    "shares and percent are no angles",
                     options.lerobot.joint_unit.empty() ? "none" : options.lerobot.joint_unit);
   }
   if (options.calibration.empty()) {
@@ -160,10 +160,10 @@ StatusOr<ImportReport> ImportLerobot(const ImportOptions& options) {
       options.bag.step_duration_s.value_or(kDefaultStepDurationS) * options.frame_stride;
   INTERLACER_ASSIGN_OR_RETURN(const auto frames, FramesOfSteps(step_s, set.fps(), source.length));
   INTERLACER_ASSIGN_OR_RETURN(const Robot robot, ReadRobot(options.bag.robot_dir));
-  const double angle_rad = options.lerobot.joint_unit == "deg" ? std::numbers::pi / 180 : 1;
+  const bool is_degrees = options.lerobot.joint_unit == "deg";
   const auto joints = [&](const std::vector<std::string>& texts, const std::string& option) {
     return ReadLerobotJoints(set, table, first_row, source.length, frames, robot, texts, option,
-                             angle_rad);
+                             is_degrees);
   };
   RecordedEpisode episode;
   const std::vector<std::string> states =

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <optional>
 #include <utility>
 
@@ -19,6 +20,7 @@ std::string Joined(const std::vector<std::string>& names) {
 struct Columns {
   std::string feature;
   std::vector<std::string> joints;  ///< of each column
+  bool is_named = false;            ///< by the option, not by the set
 };
 
 StatusOr<Columns> ParseColumns(const LerobotSet& set, const std::string& text,
@@ -42,6 +44,7 @@ StatusOr<Columns> ParseColumns(const LerobotSet& set, const std::string& text,
     }
     return columns;
   }
+  columns.is_named = true;
   while (equals != std::string::npos) {
     const std::size_t end = text.find(',', equals + 1);
     columns.joints.push_back(
@@ -50,6 +53,8 @@ StatusOr<Columns> ParseColumns(const LerobotSet& set, const std::string& text,
   }
   return columns;
 }
+
+bool IsGripper(const std::string& name) { return name == "gripper" || name.ends_with("_gripper"); }
 
 /// A joint's place among the features.
 struct Place {
@@ -62,7 +67,7 @@ StatusOr<NumberTable> ReadLerobotJoints(const LerobotSet& set, const ParquetTabl
                                         std::int64_t first_row, std::int64_t row_count,
                                         const std::vector<std::int64_t>& frames, const Robot& robot,
                                         const std::vector<std::string>& texts,
-                                        const std::string& option, double angle_rad) {
+                                        const std::string& option, bool is_degrees) {
   std::vector<Columns> features;
   std::vector<NumberRows> rows;
   std::map<std::string, Place> places;
@@ -101,7 +106,17 @@ StatusOr<NumberTable> ReadLerobotJoints(const LerobotSet& set, const ParquetTabl
                           "=NAME,NAME,... says which joints the columns are",
                       Joined(known));
     }
-    found.emplace_back(place->second, joint.type == JointType::kPrismatic ? 1 : angle_rad);
+    const Columns& columns = features[place->second.feature];
+    const bool is_angle = joint.type != JointType::kPrismatic;
+    if (is_angle && is_degrees && !columns.is_named && IsGripper(joint.name)) {
+      return Mismatch(reason::ACTION_SHAPE, option,
+                      "angles: LeRobot writes many grippers as 0 to 100 percent beside joints in "
+                      "degrees; if it is in degrees, say so by " +
+                          option + " " + columns.feature +
+                          "=NAME,NAME,..., else convert the column before",
+                      joint.name + " by the set's own name");
+    }
+    found.emplace_back(place->second, is_angle ? (is_degrees ? std::numbers::pi / 180 : 1) : 1);
   }
   for (const std::int64_t frame : frames) {
     for (const auto& [place, unit] : found) {

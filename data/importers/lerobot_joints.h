@@ -18,12 +18,13 @@
 
 namespace interlacer {
 
-/// [frames,columns of the robot], radians and metres. `frames` count from `first_row`; `angle_rad`
-/// is one unit of an angle; metres are metres.
+/// [frames,columns of the robot], radians and metres. `frames` count from `first_row`;
+/// `is_degrees` holds for angles, metres are metres. A gripper's angle in degrees must be named by
+/// the option: LeRobot's drivers write percent there.
 StatusOr<NumberTable> ReadLerobotJoints(const LerobotSet& set, const ParquetTable& table,
                                         std::int64_t first_row, std::int64_t row_count,
                                         const std::vector<std::int64_t>& frames, const Robot& robot,
                                         const std::vector<std::string>& texts,
-                                        const std::string& option, double angle_rad);
+                                        const std::string& option, bool is_degrees);
 
 }  // namespace interlacer

@@ -9,6 +9,7 @@
 
 #include "common/file_io.h"
 #include "data/parquet/parquet_table.h"
+#include "data/system_files.h"
 
 namespace interlacer {
 namespace {
@@ -182,8 +183,11 @@ StatusOr<LerobotEpisode> LerobotSet::FindV3(std::int64_t index) const {
   std::error_code error;
   for (std::filesystem::recursive_directory_iterator file(folder, error), end; file != end;
        file.increment(error)) {
-    if (file->path().extension() == ".parquet") paths.push_back(file->path().string());
-    if (error) break;
+    const std::filesystem::path& path = file->path();
+    if (path.extension() == ".parquet" && file->is_regular_file(error) &&
+        !IsInSystemFiles(path.lexically_relative(folder))) {
+      paths.push_back(path.string());
+    }
   }
   std::sort(paths.begin(), paths.end());
   for (const std::string& path : paths) {

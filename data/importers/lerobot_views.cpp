@@ -167,8 +167,9 @@ std::vector<std::uint16_t> ToIntegers(const std::vector<std::uint8_t>& bytes) {
   return integers;
 }
 
-/// The finest unit by which the deepest measurement of coded depths fits 16 bits.
-StatusOr<double> CodedUnit(const LerobotStream& stream) {
+/// The given unit, which must hold the deepest measurement of coded depths in 16 bits; else the
+/// finest power of ten that does.
+StatusOr<double> CodedUnit(const LerobotStream& stream, std::optional<double> given_m) {
   double deepest_m = 0;
   for (std::int64_t i = 0; i < stream.frames->frame_count(); ++i) {
     INTERLACER_ASSIGN_OR_RETURN(const auto bytes, stream.frames->Read(i));
@@ -180,7 +181,14 @@ StatusOr<double> CodedUnit(const LerobotStream& stream) {
   }
   double unit_m = kTenthMillimeterM;
   while (deepest_m > kMostUnits * unit_m) unit_m *= 10;
-  return unit_m;
+  if (given_m && deepest_m > kMostUnits * *given_m) {
+    return Mismatch(reason::ARGUMENT_INVALID, "--depth-unit",
+                    "a unit of at least " + NumberText(deepest_m / kMostUnits) + " m, such as " +
+                        NumberText(unit_m) + ": the deepest of " + stream.feature + " is " +
+                        NumberText(deepest_m) + " m",
+                    NumberText(*given_m));
+  }
+  return given_m.value_or(unit_m);
 }
 
 /// Whether and how the depths are coded.
@@ -239,8 +247,7 @@ StatusOr<LerobotViews> LerobotViews::Find(const LerobotSet& set, const LerobotEp
     INTERLACER_RETURN_IF_ERROR(Load(source, view.calibration, true, &view.color));
     INTERLACER_RETURN_IF_ERROR(Load(source, view.calibration, false, &view.depth));
     if (view.depth.coding) {
-      INTERLACER_ASSIGN_OR_RETURN(const double unit_m, CodedUnit(view.depth));
-      view.depth_unit_m = options.depth_unit_m.value_or(unit_m);
+      INTERLACER_ASSIGN_OR_RETURN(view.depth_unit_m, CodedUnit(view.depth, options.depth_unit_m));
     }
     result.views_.push_back(std::move(view));
   }

@@ -1,6 +1,7 @@
 #include "data/importers/video.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -18,10 +19,25 @@ namespace interlacer {
 namespace {
 
 constexpr std::size_t kMostProbeBytes = std::size_t{1} << 16;
+/// Decoders pad rows and columns to multiples of at most these, and count what they pad.
+constexpr std::int64_t kRowStepPx = 128, kColumnStepPx = 64;
 
-/// Options of an input: what it is, and that it opens nothing else.
-std::vector<std::string> InputOptions(const std::string& format) {
-  return {"-protocol_whitelist", "file", "-f", format};
+/// Options of an input: what it is, that it opens nothing else, and its largest picture.
+std::vector<std::string> InputOptions(const std::string& format, std::int64_t most_pixels) {
+  return {"-max_pixels", std::to_string(most_pixels), "-protocol_whitelist", "file", "-f", format};
+}
+
+/// Of ffprobe, which decodes a little of what it describes.
+std::int64_t MostProbePixels() {
+  const std::int64_t most = ImageLimits{}.max_side_px;
+  return most * most;
+}
+
+std::int64_t PaddedPixels(const VideoFacts& facts) {
+  const auto padded = [](std::int64_t size, std::int64_t step) {
+    return (size + step - 1) / step * step;
+  };
+  return padded(facts.width_px, kRowStepPx) * padded(facts.height_px, kColumnStepPx);
 }
 
 void Append(std::vector<std::string>* all, const std::vector<std::string>& more) {
@@ -121,9 +137,8 @@ Status Decode(const std::vector<std::string>& input, int input_fd, const VideoFa
               const std::function<Status(std::span<const std::uint8_t>)>& take) {
   const auto pixels =
       static_cast<std::size_t>(facts.width_px) * static_cast<std::size_t>(facts.height_px);
-  std::vector<std::string> arguments = {"ffmpeg",        "-hide_banner", "-nostdin",
-                                        "-loglevel",     "error",        "-xerror",
-                                        "-noautorotate", "-max_pixels",  std::to_string(pixels)};
+  std::vector<std::string> arguments = {"ffmpeg", "-hide_banner", "-nostdin",     "-loglevel",
+                                        "error",  "-xerror",      "-noautorotate"};
   Append(&arguments, input);
   Append(&arguments,
          {"-map", "0:v:0", "-fps_mode", "passthrough", "-frames:v", std::to_string(count), "-vf",
@@ -133,16 +148,27 @@ Status Decode(const std::vector<std::string>& input, int input_fd, const VideoFa
       RunProgram(arguments, input_fd, std::move(stop),
                  [&](std::span<const std::uint8_t> bytes) { return frames.Add(bytes); }));
   if (frames.count() == count) return Status::Ok();
-  return InvalidArgument(
-      reason::FILE_UNREADABLE,
-      "expected " + std::to_string(count) + " frames, got " + std::to_string(frames.count()));
+  return InvalidArgument(reason::FILE_UNREADABLE,
+                         "expected " + std::to_string(count) + " frames, got " +
+                             std::to_string(frames.count()) +
+                             ": missing, or more than half a frame away from their times");
 }
 
-std::vector<std::string> FileInput(const std::string& path, double first_s) {
-  std::vector<std::string> input = InputOptions("mp4");
+std::vector<std::string> FileInput(const std::string& path, double first_s,
+                                   std::int64_t most_pixels) {
+  std::vector<std::string> input = InputOptions("mp4", most_pixels);
   if (first_s > 0) Append(&input, {"-ss", std::to_string(first_s)});
   Append(&input, {"-i", "file:" + path});
   return input;
+}
+
+/// A filter that passes `count` frames but for those that are half a frame or more off their times.
+std::string OnTime(double first_s, double frame_s, std::int64_t count) {
+  std::array<char, 200> text{};
+  std::snprintf(text.data(), text.size(),
+                "trim=end_frame=%lld,select='lt(abs(t-%.9f-n*%.17g),%.9f)',",
+                static_cast<long long>(count), first_s, frame_s, frame_s / 2);
+  return text.data();
 }
 
 }  // namespace
@@ -152,7 +178,7 @@ StatusOr<VideoFacts> ProbeVideo(const std::string& path, std::stop_token stop) {
   if (!std::filesystem::is_regular_file(path, error)) {
     return NotFound(reason::FILE_NOT_FOUND, path + ": no such file").WithField(path);
   }
-  auto facts = Probe(FileInput(path, 0), -1, std::move(stop));
+  auto facts = Probe(FileInput(path, 0, MostProbePixels()), -1, std::move(stop));
   if (!facts.ok()) return At(facts.status(), path);
   return facts;
 }
@@ -161,7 +187,8 @@ Status DecodeVideo(const std::string& path, const VideoFacts& facts, VideoPixels
                    double first_s, double frame_s, std::int64_t count, std::stop_token stop,
                    const std::function<Status(std::span<const std::uint8_t>)>& take) {
   // Seeking drops what lies before: half a frame earlier, so that rounding drops no frame.
-  const std::vector<std::string> input = FileInput(path, first_s - frame_s / 2);
+  const double seek_s = std::max(0.0, first_s - frame_s / 2);
+  const std::vector<std::string> input = FileInput(path, seek_s, PaddedPixels(facts));
   const bool is_color = pixels == VideoPixels::kRgb24;
   if (!is_color && facts.pixel_format != "gray12le" && facts.pixel_format != "yuv420p12le") {
     return Mismatch(reason::PIXEL_ENCODING_UNSUPPORTED, path,
@@ -170,7 +197,8 @@ Status DecodeVideo(const std::string& path, const VideoFacts& facts, VideoPixels
   }
   // Taking the plane keeps the codes; a conversion of formats would stretch their range.
   const std::string filter =
-      is_color ? "scale=flags=accurate_rnd+full_chroma_int+bitexact" : "extractplanes=y";
+      OnTime(first_s - seek_s, frame_s, count) +
+      (is_color ? "scale=flags=accurate_rnd+full_chroma_int+bitexact" : "extractplanes=y");
   return At(Decode(input, -1, facts, filter, is_color ? "rgb24" : "gray12le", is_color ? 3 : 2,
                    count, std::move(stop), take),
             path);
@@ -181,10 +209,14 @@ StatusOr<DepthImage16> DecodeTiffDepth(std::span<const std::uint8_t> data, doubl
                                        std::stop_token stop) {
   INTERLACER_ASSIGN_OR_RETURN(const auto file, FrameSpool::Create(folder));
   INTERLACER_RETURN_IF_ERROR(file->Append(data));
-  std::vector<std::string> input = InputOptions("tiff_pipe");
-  // As a file: of a pipe only its beginning would be probed.
-  Append(&input, {"-i", "file:/dev/stdin"});
-  INTERLACER_ASSIGN_OR_RETURN(const VideoFacts facts, Probe(input, file->descriptor(), stop));
+  const auto input = [](std::int64_t most_pixels) {
+    std::vector<std::string> options = InputOptions("tiff_pipe", most_pixels);
+    // As a file: of a pipe only its beginning would be probed.
+    Append(&options, {"-i", "file:/dev/stdin"});
+    return options;
+  };
+  INTERLACER_ASSIGN_OR_RETURN(const VideoFacts facts,
+                              Probe(input(MostProbePixels()), file->descriptor(), stop));
   if (facts.pixel_format != "gray16le" && facts.pixel_format != "gray16be") {
     return Mismatch(reason::PIXEL_ENCODING_UNSUPPORTED, "TIFF", "one 16-bit integer a pixel",
                     facts.pixel_format);
@@ -194,8 +226,9 @@ StatusOr<DepthImage16> DecodeTiffDepth(std::span<const std::uint8_t> data, doubl
                     SizeText(facts.width_px, facts.height_px));
   }
   DepthImage16 image{width_px, height_px, unit_m, {}};
-  INTERLACER_RETURN_IF_ERROR(Decode(input, file->descriptor(), facts, "null", "gray16le", 2, 1,
-                                    std::move(stop), [&](std::span<const std::uint8_t> bytes) {
+  INTERLACER_RETURN_IF_ERROR(Decode(input(PaddedPixels(facts)), file->descriptor(), facts, "null",
+                                    "gray16le", 2, 1, std::move(stop),
+                                    [&](std::span<const std::uint8_t> bytes) {
                                       image.pixels.resize(bytes.size() / 2);
                                       std::memcpy(image.pixels.data(), bytes.data(), bytes.size());
                                       return Status::Ok();

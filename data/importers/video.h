@@ -33,7 +33,9 @@ enum class VideoPixels {
 StatusOr<VideoFacts> ProbeVideo(const std::string& path, std::stop_token stop);
 
 /// Frames of the first video stream from the one nearest to `first_s` on, `frame_s` apart: calls
-/// `take` with each of exactly `count`, row-major. kCode12 needs gray12le or yuv420p12le.
+/// `take` with each of exactly `count`, row-major. FILE_UNREADABLE where one lies half a frame or
+/// more from `first_s` + n `frame_s`, as in videos that left frames out. kCode12 needs gray12le or
+/// yuv420p12le.
 Status DecodeVideo(const std::string& path, const VideoFacts& facts, VideoPixels pixels,
                    double first_s, double frame_s, std::int64_t count, std::stop_token stop,
                    const std::function<Status(std::span<const std::uint8_t>)>& take);

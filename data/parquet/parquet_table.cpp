@@ -236,7 +236,7 @@ StatusOr<NumberRows> ParquetTable::ReadRows(const std::string& column, std::int6
   } catch (const std::exception& exception) {
     return Unreadable(path_, exception.what());
   }
-  if (std::ssize(rows.values) != count * rows.width) {
+  if ((count > 0 && rows.width == 0) || std::ssize(rows.values) != count * rows.width) {
     return wrong("fewer rows than " + std::to_string(first + count));
   }
   return rows;

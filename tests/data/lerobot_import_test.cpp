@@ -16,6 +16,7 @@
 #include "common/image_codec.h"
 #include "data/episode_reader.h"
 #include "data/importers/importers.h"
+#include "data/importers/video.h"
 #include "data/parquet/parquet_table.h"
 #include "robots/robot_folder.h"
 #include "tests/data/lerobot_writer.h"
@@ -405,6 +406,98 @@ TEST_F(LerobotImportTest, WhatFilesClaimIsChecked) {
 TEST_F(LerobotImportTest, DepthInEightBitsIsRefused) {
   WriteV3({"-c:v", "libx264", "-pix_fmt", "yuv420p"});
   ExpectRefused(reason::PIXEL_ENCODING_UNSUPPORTED, "gray12le", "h264 yuv420p");
+}
+
+TEST_F(LerobotImportTest, WidthsThatDecodersPad) {
+  const auto sized = [this](int width, const std::string& name) {
+    const std::string size = std::to_string(width) + "x48";
+    const std::vector<std::string> scale = {"-vf", "scale=" + size + ":flags=neighbor"};
+    const auto encode = [&](const std::string& camera, std::vector<std::string> encoder) {
+      encoder.insert(encoder.begin(), scale.begin(), scale.end());
+      const bool is_color = camera == "left";
+      testing::EncodeFrames(is_color ? Colors(0, 19) : testing::BytesOf(Codes(0, 19)),
+                            is_color ? "rgb24" : "gray12le", kSize, encoder, Video(camera));
+    };
+    WriteV3();
+    encode("left", {"-c:v", name, "-pix_fmt", "yuv420p"});
+    encode("left_depth", kHevc);
+    Calibrate(width);
+  };
+  for (const int width : {72, 100, 224}) {
+    for (const std::string codec : {"libx264", "libx265"}) {
+      sized(width, codec);
+      const EpisodeReader episode = Imported();
+      EXPECT_EQ(episode.ReadColor(2, 0)->width_px, width) << codec;
+      EXPECT_NEAR(episode.ReadDepth(0, 0)->pixels_m.back(), MetresOf(789), 6e-5) << codec;
+    }
+  }
+}
+
+TEST_F(LerobotImportTest, TiffOfAWidthThatDecodersPad) {
+  const std::string file = folder_.File("depth.tif");
+  testing::EncodeFrames(testing::BytesOf(std::vector<std::uint16_t>(100 * 72, 1234)), "gray16le",
+                        "100x72", {}, file);
+  const auto depth =
+      DecodeTiffDepth(testing::ReadBytes(file), 0.001, 100, 72, folder_.path(), std::stop_token());
+  ASSERT_TRUE(depth.ok()) << depth.status().ToString();
+  EXPECT_EQ(depth->pixels, std::vector<std::uint16_t>(100 * 72, 1234));
+}
+
+TEST_F(LerobotImportTest, FramesThatWereLeftOutAreNoticed) {
+  WriteV3();
+  // Frame 9 is gone and its time is not: all after it would be one too early.
+  testing::EncodeFrames(
+      Colors(0, 19), "rgb24", kSize,
+      {"-vf", "select='not(eq(n,9))'", "-fps_mode", "vfr", "-c:v", "libx264rgb", "-qp", "0"},
+      Video("left"));
+  std::filesystem::remove_all(options_.episode_dir);
+  const auto report = Import();
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.status().ToString().find("left/chunk-000"), std::string::npos);
+}
+
+TEST_F(LerobotImportTest, UnitsTooFineForTheDeepestAreRefused) {
+  WriteV3();
+  options_.depth_unit_m = 0.00001;  // 65534 units are 0.66 m
+  ExpectRefused(reason::ARGUMENT_INVALID, "--depth-unit", "such as 0.0001");
+  options_.depth_unit_m = 0.001;
+  EXPECT_NEAR(Imported().ReadDepth(0, 0)->pixels_m[2], 0.4997, 6e-4);
+}
+
+TEST_F(LerobotImportTest, FilesOfOperatingSystemsAreNoTables) {
+  WriteV3();
+  testing::WriteText(Set("meta/episodes/chunk-000/._file-000.parquet"), "not a table");
+  testing::WriteText(Set("meta/episodes/.trash/file-000.parquet"), "nor this");
+  std::filesystem::create_directories(Set("meta/episodes/chunk-000/folder.parquet"));
+  ExpectCodedDepths(Imported(), kFirstLength);
+}
+
+TEST_F(LerobotImportTest, GrippersInDegreesAreNamed) {
+  WriteV3();
+  for (const std::string file : {"meta/info.json", "robot"}) {
+    if (file == "robot") {
+      Robot robot = *ReadRobot(options_.bag.robot_dir);
+      robot.links[1].joint.name = "gripper";
+      options_.bag.robot_dir = folder_.File("gripper_robot");
+      ASSERT_TRUE(WriteRobot(robot, options_.bag.robot_dir).ok());
+      continue;
+    }
+    std::string text = *ReadTextFile(Set(file));
+    for (std::size_t at = 0; (at = text.find("elbow", at)) != std::string::npos;) {
+      text.replace(at, 5, "gripper");
+    }
+    testing::WriteText(Set(file), text);
+  }
+  ExpectRefused(reason::ACTION_SHAPE, "--joints observation.state=NAME", "percent");
+  options_.bag.joints = {"observation.state=gripper,finger"};
+  EXPECT_NEAR(Imported().states().values[2], 50 * std::numbers::pi / 180, 1e-6);
+  std::filesystem::remove_all(options_.episode_dir);
+  options_.bag.commands = "action";
+  ExpectRefused(reason::ACTION_SHAPE, "--commands action=NAME", "percent");
+  options_.bag.commands.clear();
+  options_.bag.joints.clear();
+  options_.lerobot.joint_unit = "rad";
+  EXPECT_TRUE(Import().ok() || Import().status().ToString().find("percent") == std::string::npos);
 }
 
 TEST_F(LerobotImportTest, PathsStayInsideTheSet) {
