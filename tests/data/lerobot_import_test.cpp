@@ -443,17 +443,20 @@ TEST_F(LerobotImportTest, TiffOfAWidthThatDecodersPad) {
   EXPECT_EQ(depth->pixels, std::vector<std::uint16_t>(100 * 72, 1234));
 }
 
-TEST_F(LerobotImportTest, FramesThatWereLeftOutAreNoticed) {
+/// The average rate stays what it was.
+TEST_F(LerobotImportTest, FramesOffTheirTimesAreRefused) {
   WriteV3();
-  // Frame 9 is gone and its time is not: all after it would be one too early.
-  testing::EncodeFrames(
-      Colors(0, 19), "rgb24", kSize,
-      {"-vf", "select='not(eq(n,9))'", "-fps_mode", "vfr", "-c:v", "libx264rgb", "-qp", "0"},
-      Video("left"));
-  std::filesystem::remove_all(options_.episode_dir);
-  const auto report = Import();
-  ASSERT_FALSE(report.ok());
-  EXPECT_NE(report.status().ToString().find("left/chunk-000"), std::string::npos);
+  const auto shift_some = [this](const std::string& frames) {
+    testing::EncodeFrames(
+        Colors(0, 19), "rgb24", kSize,
+        {"-vf", "settb=1/1000,setpts='100*(N+" + frames + "*between(N,9,12))'", "-fps_mode",
+         "passthrough", "-enc_time_base", "1:1000", "-c:v", "libx264rgb", "-qp", "0"},
+        Video("left"));
+  };
+  shift_some("0.7");
+  ExpectRefused(reason::FILE_UNREADABLE, "left/chunk-000", "half a frame");
+  shift_some("0.3");
+  ExpectCodedDepths(Imported(), kFirstLength);
 }
 
 TEST_F(LerobotImportTest, UnitsTooFineForTheDeepestAreRefused) {
@@ -474,20 +477,15 @@ TEST_F(LerobotImportTest, FilesOfOperatingSystemsAreNoTables) {
 
 TEST_F(LerobotImportTest, GrippersInDegreesAreNamed) {
   WriteV3();
-  for (const std::string file : {"meta/info.json", "robot"}) {
-    if (file == "robot") {
-      Robot robot = *ReadRobot(options_.bag.robot_dir);
-      robot.links[1].joint.name = "gripper";
-      options_.bag.robot_dir = folder_.File("gripper_robot");
-      ASSERT_TRUE(WriteRobot(robot, options_.bag.robot_dir).ok());
-      continue;
-    }
-    std::string text = *ReadTextFile(Set(file));
-    for (std::size_t at = 0; (at = text.find("elbow", at)) != std::string::npos;) {
-      text.replace(at, 5, "gripper");
-    }
-    testing::WriteText(Set(file), text);
+  Robot robot = *ReadRobot(options_.bag.robot_dir);
+  robot.links[1].joint.name = "gripper";
+  ASSERT_TRUE(WriteRobot(robot, folder_.File("gripper_robot")).ok());
+  options_.bag.robot_dir = folder_.File("gripper_robot");
+  std::string info = *ReadTextFile(Set("meta/info.json"));
+  for (std::size_t at = 0; (at = info.find("elbow", at)) != std::string::npos;) {
+    info.replace(at, 5, "gripper");
   }
+  testing::WriteText(Set("meta/info.json"), info);
   ExpectRefused(reason::ACTION_SHAPE, "--joints observation.state=NAME", "percent");
   options_.bag.joints = {"observation.state=gripper,finger"};
   EXPECT_NEAR(Imported().states().values[2], 50 * std::numbers::pi / 180, 1e-6);
@@ -497,7 +495,7 @@ TEST_F(LerobotImportTest, GrippersInDegreesAreNamed) {
   options_.bag.commands.clear();
   options_.bag.joints.clear();
   options_.lerobot.joint_unit = "rad";
-  EXPECT_TRUE(Import().ok() || Import().status().ToString().find("percent") == std::string::npos);
+  EXPECT_NEAR(Imported().states().values[2], 50, 1e-6);
 }
 
 TEST_F(LerobotImportTest, PathsStayInsideTheSet) {
@@ -532,6 +530,15 @@ TEST_F(LerobotImportTest, DamagedTablesAreRefusedAndCutOnesToo) {
     EXPECT_FALSE(read_all(damaged).ok()) << back;
   }
   EXPECT_GT(refused, tried / 4) << tried;
+}
+
+TEST_F(LerobotImportTest, RowsBeyondTheTableAreRefused) {
+  const std::string path = folder_.File("table.parquet");
+  Rows(true, true).Write(path);
+  const ParquetTable table = *ParquetTable::Open(path);
+  for (const std::int64_t first : {table.row_count() - 1, table.row_count()}) {
+    EXPECT_EQ(table.ReadRows("action", first, 2).status().reason(), reason::SCHEMA_INVALID);
+  }
 }
 
 /// Nothing reads on in the background into memory that went with the table.
