@@ -255,6 +255,12 @@ Status Hdf5Views::FindUnit(const ImportOptions& options) {
     }
     findings_.push_back({"DEPTH_KIND_SUSPECT", what + "are they metres?", view.depth.path});
   }
+  if (options.depth_unit_m && largest_m > kMostUnits * *options.depth_unit_m) {
+    return Mismatch(reason::ARGUMENT_INVALID, "--depth-unit",
+                    "a unit of at least " + NumberText(largest_m / kMostUnits) +
+                        " m: the deepest measurement is " + NumberText(largest_m) + " m",
+                    NumberText(*options.depth_unit_m));
+  }
   const bool is_near = largest_m <= kMostUnits * kTenthMillimeterM;
   unit_m_ = options.depth_unit_m.value_or(is_near ? kTenthMillimeterM : kMillimeterM);
   return Status::Ok();

@@ -165,6 +165,12 @@ TEST_F(Hdf5ImportTest, MetresWithCameraInfo) {
   EXPECT_EQ(episode->ReadColor(2, 0)->pixels[0], 12);
 }
 
+TEST_F(Hdf5ImportTest, UnitsTooFineForTheDeepestAreRefused) {
+  Demo("demo_0");
+  options_.depth_unit_m = 1e-6;
+  ExpectRefused(reason::ARGUMENT_INVALID, "--depth-unit", "a unit of at least");
+}
+
 TEST_F(Hdf5ImportTest, AZBufferIsUpsideDown) {
   Demo("demo_0");
   constexpr float kNear = 0.1F, kFar = 10;
