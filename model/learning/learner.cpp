@@ -126,6 +126,8 @@ class LearningRun {
   void Save();
   EpochRecord OneEpoch(std::int64_t epoch);
   LearningScore Evaluate(LearningSplit split);
+  StatusException Diverged(const std::string& what) const;
+  torch::Tensor OutputOf(const Batch& batch);
   torch::Tensor LossOf(const Batch& batch, Sums* sums);
   bool IsOver() const;
   void RequireGoingOn() const;
@@ -192,20 +194,33 @@ void LearningRun::Save() {
   }));
 }
 
+StatusException LearningRun::Diverged(const std::string& what) const {
+  return StatusException(DataLoss(reason::PREDICTION_NOT_FINITE,
+                                  what + " in epoch " + std::to_string(epochs_.size() + 1) +
+                                      "; a lower learning_rate may help"));
+}
+
+/// Weights that have diverged make numbers of finite examples that are none.
+torch::Tensor LearningRun::OutputOf(const Batch& batch) {
+  try {
+    return network_.Forward(batch);
+  } catch (const StatusException& error) {
+    if (error.status().reason() != reason::NOT_FINITE || error.status().field() != "out") throw;
+    throw Diverged("an output that is no number");
+  }
+}
+
 /// The mean over the batch; sums grow by its examples.
 torch::Tensor LearningRun::LossOf(const Batch& batch, Sums* sums) {
   namespace functional = torch::nn::functional;
-  const torch::Tensor out = network_.Forward(batch);
+  const torch::Tensor out = OutputOf(batch);
   const bool is_class = set_.form().task == LearningTask::kClassification;
   const torch::Tensor loss = is_class ? functional::cross_entropy(out, batch.targets)
                                       : functional::mse_loss(out, batch.targets);
   const torch::Tensor scores = is_class ? (out.detach().argmax(1) == batch.targets).to(at::kDouble)
                                         : (out.detach() - batch.targets).abs().mean(1);
   if (!std::isfinite(loss.item<double>())) {
-    throw StatusException(DataLoss(reason::PREDICTION_NOT_FINITE,
-                                   "loss " + std::to_string(loss.item<double>()) + " in epoch " +
-                                       std::to_string(epochs_.size() + 1) +
-                                       "; a lower learning_rate may help"));
+    throw Diverged("loss " + std::to_string(loss.item<double>()));
   }
   sums->loss += loss.item<double>() * static_cast<double>(batch.size());
   sums->score += scores.sum().item<double>();
@@ -252,9 +267,7 @@ EpochRecord LearningRun::OneEpoch(std::int64_t epoch) {
     loss.backward();
     const double norm = optimizer_.Step(record.learning_rate);
     if (!std::isfinite(norm)) {
-      throw StatusException(
-          DataLoss(reason::PREDICTION_NOT_FINITE,
-                   "gradient norm " + std::to_string(norm) + " in epoch " + std::to_string(epoch)));
+      throw Diverged("gradient norm " + std::to_string(norm));
     }
   }
   record.train = sums.Mean();
