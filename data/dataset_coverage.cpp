@@ -74,7 +74,8 @@ void DatasetCoverageCheck::Add(const EpisodeReader& episode) {
     const std::size_t column = i % static_cast<std::size_t>(states.column_count);
     const TableColumn& rule = manifest.states->columns[column];
     const double value = states.values[i];
-    const auto [entry, is_new] = joints_.try_emplace({robot, rule.name}, rule, value, value);
+    const auto [entry, is_new] =
+        joints_.try_emplace({robot, rule.name}, JointRange{rule, value, value});
     entry->second.low = std::min(entry->second.low, value);
     entry->second.high = std::max(entry->second.high, value);
   }

@@ -56,7 +56,7 @@ StatusOr<std::map<std::string, Column>> FindColumns(const Hdf5File& file, const 
                       " rows with a name for each column (- for one that is no joint)",
                   "names"));
     for (std::size_t i = 0; i < names.size(); ++i) {
-      if (names[i] == "-" || columns.try_emplace(names[i], array, i).second) continue;
+      if (names[i] == "-" || columns.try_emplace(names[i], Column{array, i}).second) continue;
       return Mismatch(reason::ARGUMENT_INVALID, "--joints", "each joint once", names[i] + " twice");
     }
   }
