@@ -8,6 +8,7 @@
 /// of this function, which must not be the one compiled for AVX-512.
 
 #if defined(__x86_64__) && defined(__linux__)
+#include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
@@ -31,8 +32,12 @@ inline const CpuFeatures& HostCpuFeatures() {
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     host.avx512_bf16 = __builtin_cpu_supports("avx512bf16");
 #if defined(__linux__)
+    // By its bits: Clang 14 has no name for it.
+    constexpr unsigned kLeaf = 7, kBf16Bit = 1U << 22, kTileBit = 1U << 24;
     constexpr long kRequestPermission = 0x1023, kTileData = 18;
-    host.amx_bf16 = host.avx512_bf16 && __builtin_cpu_supports("amx-bf16") &&
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    host.amx_bf16 = host.avx512_bf16 && __get_cpuid_count(kLeaf, 0, &a, &b, &c, &d) != 0 &&
+                    (d & kBf16Bit) != 0 && (d & kTileBit) != 0 &&
                     syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 #endif
 #endif
