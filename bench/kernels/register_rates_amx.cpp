@@ -1,28 +1,13 @@
 #include <immintrin.h>
 
 #include "bench/kernels/register_rates.h"
+#include "common/kernels/amx_tiles.h"
 
 namespace interlacer::bench {
-namespace {
-
-/// Configuration of eight tiles of 16 rows of 64 bytes.
-struct alignas(64) TileConfig {
-  std::uint8_t palette = 1;
-  std::uint8_t start_row = 0;
-  std::uint8_t reserved[14] = {};
-  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-
-}  // namespace
-
 double RunBf16TilesAmx(std::int64_t iterations) {
   constexpr double kFlopsAProduct = 2.0 * 16 * 16 * 32;
   const std::int64_t rounds = iterations / 16;  // a product takes 16 cycles
-  // Constant: the intrinsic of GCC 12 says of eight bytes alone that it reads them, so that stores
-  // to a local object would be left out.
-  static constexpr TileConfig kConfig;
-  _tile_loadconfig(&kConfig);
+  _tile_loadconfig(&kWholeTiles);
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);

@@ -1,5 +1,6 @@
 #include <immintrin.h>
 
+#include "common/kernels/amx_tiles.h"
 #include "model/kernels/fused_dense_rows.h"
 
 namespace interlacer::amx {
@@ -13,20 +14,7 @@ constexpr int kColumns = 2 * kTileColumns;
 constexpr int kPanelStride = 2 * kFusedPanelColumns * sizeof(std::uint16_t);
 constexpr int kSumsStride = kFusedPanelColumns * sizeof(float);
 
-/// Eight tiles of 16 rows of 64 bytes.
-struct alignas(64) TileConfig {
-  std::uint8_t palette = 1;
-  std::uint8_t start_row = 0;
-  std::uint8_t reserved[14] = {};
-  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-
-void ShapeTiles() {
-  // Constant: the intrinsic of GCC 12 says of eight bytes alone that it reads them.
-  static constexpr TileConfig kConfig;
-  _tile_loadconfig(&kConfig);
-}
+void ShapeTiles() { _tile_loadconfig(&kWholeTiles); }
 
 /// Every switch of threads would save the tiles, and LibTorch's own are shaped otherwise.
 void ReleaseTiles() { _tile_release(); }

@@ -16,6 +16,7 @@
 #include "data/importers/importers.h"
 #include "robots/forward_kinematics.h"
 #include "robots/robot_folder.h"
+#include "tests/robots/one_joint_robot.h"
 #include "tests/robots/seven_joint_robot.h"
 #include "tests/support/temp_folder.h"
 
@@ -107,18 +108,7 @@ class Hdf5ImportTest : public ::testing::Test {
     EXPECT_NE(text.find(other), std::string::npos) << text;
   }
   void MakeRobot() {
-    Robot robot;
-    robot.name = "one_joint";
-    robot.links.resize(2);
-    robot.links[0].name = "base";
-    robot.links[1].name = "arm";
-    robot.links[1].parent = 0;
-    robot.links[1].joint.name = "elbow";
-    robot.links[1].joint.type = JointType::kRevolute;
-    robot.links[1].joint.limits = JointLimits{-3, 3};
-    robot.columns = {1};
-    robot.surface = {{{0, 0, 0.1f}}, {{0, 0, 1}}, {1}};
-    ASSERT_TRUE(WriteRobot(robot, folder_.File("robot")).ok());
+    ASSERT_TRUE(WriteRobot(testing::OneJointRobot(), folder_.File("robot")).ok());
     options_.bag.robot_dir = folder_.File("robot");
   }
   /// Poses of the tool of an arm of seven joints in place of joints; the rotation is that of

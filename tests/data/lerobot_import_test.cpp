@@ -20,6 +20,7 @@
 #include "data/parquet/parquet_table.h"
 #include "robots/robot_folder.h"
 #include "tests/data/lerobot_writer.h"
+#include "tests/robots/one_joint_robot.h"
 
 namespace interlacer {
 namespace {
@@ -47,22 +48,15 @@ class LerobotImportTest : public ::testing::Test {
   std::string Set(const std::string& name) const { return options_.source_dir + "/" + name; }
 
   void MakeRobot() {
-    Robot robot;
+    Robot robot = testing::OneJointRobot();
     robot.name = "two_joints";
     robot.links.resize(3);
-    robot.links[0].name = "base";
-    robot.links[1].name = "arm";
-    robot.links[1].parent = 0;
-    robot.links[1].joint.name = "elbow";
-    robot.links[1].joint.type = JointType::kRevolute;
-    robot.links[1].joint.limits = JointLimits{-3, 3};
     robot.links[2].name = "hand";
     robot.links[2].parent = 1;
     robot.links[2].joint.name = "finger";
     robot.links[2].joint.type = JointType::kPrismatic;
     robot.links[2].joint.limits = JointLimits{0, 0.1};
     robot.columns = {1, 2};
-    robot.surface = {{{0, 0, 0.1f}}, {{0, 0, 1}}, {1}};
     ASSERT_TRUE(WriteRobot(robot, folder_.File("robot")).ok());
     options_.bag.robot_dir = folder_.File("robot");
   }

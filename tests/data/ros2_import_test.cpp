@@ -18,6 +18,7 @@
 #include "robots/forward_kinematics.h"
 #include "robots/robot_folder.h"
 #include "tests/data/bag_writer.h"
+#include "tests/robots/one_joint_robot.h"
 #include "tests/robots/seven_joint_robot.h"
 #include "tests/support/temp_folder.h"
 
@@ -25,26 +26,11 @@ namespace interlacer {
 namespace {
 
 using testing::BagMessage;
+using testing::OneJointRobot;
 
 constexpr int kWidth = 32, kHeight = 24;
 constexpr std::int64_t kStart = 100'000'000'000, kFrame = 100'000'000;  // ns
 constexpr char kFrameId[] = "left_optical";
-
-/// Two links and one turning joint "elbow", limits -3 to 3.
-Robot OneJointRobot() {
-  Robot robot;
-  robot.name = "one_joint";
-  robot.links.resize(2);
-  robot.links[0].name = "base";
-  robot.links[1].name = "arm";
-  robot.links[1].parent = 0;
-  robot.links[1].joint.name = "elbow";
-  robot.links[1].joint.type = JointType::kRevolute;
-  robot.links[1].joint.limits = JointLimits{-3, 3};
-  robot.columns = {1};
-  robot.surface = {{{0, 0, 0.1f}}, {{0, 0, 1}}, {1}};
-  return robot;
-}
 
 class Ros2ImportTest : public ::testing::Test {
  protected:
