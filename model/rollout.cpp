@@ -11,6 +11,7 @@
 
 #include "model/engine/turned_step.h"
 #include "model/network/radiance_field.h"
+#include "model/ops/device_surfels.h"
 #include "model/runtime/torch_errors.h"
 
 namespace interlacer {
@@ -194,6 +195,10 @@ StatusOr<const ObservedScene*> ModelRollout::Observed() const {
     INTERLACER_ASSIGN_OR_RETURN(ObservedScene observed,
                                 ObservedScene::Make(scene_->newest_views(), scene_->region,
                                                     {Values(start_m), links}, robot));
+    if (model_->cuda() != nullptr) {
+      observed.DrawBy(std::make_shared<DeviceSurfels>(observed.renderer(), *model_->cuda(),
+                                                      scene_->newer.positions_m.device()));
+    }
     scene_->observed = std::make_shared<const ObservedScene>(std::move(observed));
     return Status();
   }));
@@ -210,9 +215,12 @@ StatusOr<const ObservedPicture*> ModelRollout::CarryPixels(const Camera& camera)
   }
   if (!observed_view_ || observed_view_->first != camera) {
     observed_view_.reset();
-    INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture,
-                                scene->Render(camera, observed_m_, LinksAt(step_)));
-    observed_view_.emplace(camera, std::move(picture));
+    INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([&]() -> Status {
+      INTERLACER_ASSIGN_OR_RETURN(ObservedPicture picture,
+                                  scene->Render(camera, observed_m_, LinksAt(step_)));
+      observed_view_.emplace(camera, std::move(picture));
+      return Status();
+    }));
   }
   return &observed_view_->second;
 }

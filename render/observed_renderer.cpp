@@ -106,6 +106,37 @@ class SurfaceWalk {
   std::vector<std::int32_t> surfel_at_;
 };
 
+ObservedPicture DrawOnHost(const DiscView& view, const SurfelArrays& surfels) {
+  const std::size_t pixel_count = static_cast<std::size_t>(view.width_px) * view.height_px;
+  std::vector<std::uint8_t> is_still(pixel_count, 1), is_kept(pixel_count, 0);
+  std::vector<SurfelPixel> pixels(static_cast<std::size_t>(surfels.count));
+  ParallelFor(surfels.count, kSurfelGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      pixels[static_cast<std::size_t>(i)] = ProjectSurfel(view, surfels.positions_m + 3 * i);
+      if (surfels.frame_of[i] == view.own_frame && HasMoved(surfels, i)) {
+        is_still[static_cast<std::size_t>(surfels.pixel_of[i])] = 0;
+      }
+    }
+  });
+  ParallelFor(view.height_px, kRowGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (int row = static_cast<int>(begin); row < end; ++row) {
+      for (int column = 0; column < view.width_px; ++column) {
+        is_kept[static_cast<std::size_t>(row) * view.width_px + column] =
+            KeepsColor(view, is_still.data(), row, column);
+      }
+    }
+  });
+  std::vector<Disc> discs(static_cast<std::size_t>(surfels.count));
+  ParallelFor(surfels.count, kSurfelGrain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      // The pixel of an unmoved surfel is kept instead.
+      if (surfels.frame_of[i] == view.own_frame && !HasMoved(surfels, i)) continue;
+      discs[static_cast<std::size_t>(i)] = MakeDisc(view, surfels, pixels.data(), i);
+    }
+  });
+  return DrawDiscs(view, discs, is_kept);
+}
+
 }  // namespace
 
 StatusOr<ObservedRenderer> ObservedRenderer::Make(std::vector<ObservedFrame> frames,
@@ -170,34 +201,7 @@ StatusOr<ObservedPicture> ObservedRenderer::Render(const Camera& camera,
                     std::to_string(positions_m.size()));
   }
   const SurfelArrays surfels = SurfelsAt(positions_m.data());
-  const std::size_t pixel_count = static_cast<std::size_t>(camera.width_px) * camera.height_px;
-  std::vector<std::uint8_t> is_still(pixel_count, 1), is_kept(pixel_count, 0);
-  std::vector<SurfelPixel> pixels(static_cast<std::size_t>(count()));
-  ParallelFor(count(), kSurfelGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      pixels[static_cast<std::size_t>(i)] = ProjectSurfel(view, positions_m.data() + 3 * i);
-      if (surfels.frame_of[i] == view.own_frame && HasMoved(surfels, i)) {
-        is_still[static_cast<std::size_t>(surfels.pixel_of[i])] = 0;
-      }
-    }
-  });
-  ParallelFor(camera.height_px, kRowGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (int row = static_cast<int>(begin); row < end; ++row) {
-      for (int column = 0; column < camera.width_px; ++column) {
-        is_kept[static_cast<std::size_t>(row) * camera.width_px + column] =
-            KeepsColor(view, is_still.data(), row, column);
-      }
-    }
-  });
-  std::vector<Disc> discs(static_cast<std::size_t>(count()));
-  ParallelFor(count(), kSurfelGrain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      // The pixel of an unmoved surfel is kept instead.
-      if (surfels.frame_of[i] == view.own_frame && !HasMoved(surfels, i)) continue;
-      discs[static_cast<std::size_t>(i)] = MakeDisc(view, surfels, pixels.data(), i);
-    }
-  });
-  return DrawDiscs(view, discs, is_kept);
+  return drawer_ ? drawer_->Draw(view, surfels) : DrawOnHost(view, surfels);
 }
 
 }  // namespace interlacer

@@ -21,8 +21,10 @@
 /// with a depth band).
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "common/camera.h"
@@ -56,11 +58,24 @@ struct ObservedPicture {
   std::vector<float> coverage;  ///< [h,w] in [0,1]: how much of the pixel discs cover
 };
 
+/// Draws surfels in the place of the host, with equal bits but for the payload of NaN. Threads: may
+/// draw several pictures at once. Errors: exceptions of its device, which the renderer lets pass.
+class SurfelDrawer {
+ public:
+  virtual ~SurfelDrawer() = default;
+  /// All pointers are to memory of the host.
+  virtual ObservedPicture Draw(const DiscView& view, const SurfelArrays& surfels) const = 0;
+};
+
 class ObservedRenderer {
  public:
   static StatusOr<ObservedRenderer> Make(std::vector<ObservedFrame> frames,
                                          const ObservedOptions& options = {});
 
+  /// From now on pictures are drawn by `drawer`.
+  void DrawBy(std::shared_ptr<const SurfelDrawer> drawer) { drawer_ = std::move(drawer); }
+
+  const std::vector<ObservedFrame>& frames() const { return frames_; }
   /// [n,3] where the surfels were seen.
   const std::vector<float>& positions_m() const { return positions_m_; }
   std::int64_t count() const { return static_cast<std::int64_t>(pixel_m_.size()); }
@@ -79,12 +94,11 @@ class ObservedRenderer {
   /// what the nearest one's frame saw, and those of farther ones only where nearer ones show
   /// nothing or lie 5 % of their depth or more behind: depths and poses of two cameras disagree;
   /// gaps of a few pixels within a surface of one frame are closed from their sides. Two pictures,
-  /// there one more than frames: host only.
+  /// there one more than frames.
   StatusOr<ObservedPicture> RenderNearestFirst(const Camera& camera,
                                                std::span<const float> positions_m) const;
 
-  /// What Render draws, for the form on a device (render/kernels/observed_discs_cuda.h): pointers
-  /// into this object and to the caller's positions.
+  /// What Render draws: pointers into this object and to the caller's positions.
   SurfelArrays SurfelsAt(const float* positions_m) const;
   StatusOr<DiscView> ViewFrom(const Camera& camera) const;
 
@@ -95,6 +109,7 @@ class ObservedRenderer {
 
   std::vector<ObservedFrame> frames_;
   ObservedOptions options_;
+  std::shared_ptr<const SurfelDrawer> drawer_;  ///< null: the host draws
   std::vector<float> positions_m_, pixel_m_;
   std::vector<std::uint8_t> rgb_;
   std::vector<SurfelNeighbors> neighbors_;

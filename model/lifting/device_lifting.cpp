@@ -7,24 +7,12 @@
 #include <utility>
 
 #include "model/cuda/backend.h"
+#include "model/cuda/device_bytes.h"
 #include "model/lifting/lifting.h"
 #include "model/network/world_model.h"
 
 namespace interlacer {
 namespace {
-
-/// Copies values of any trivial type to the device, as bytes.
-template <typename T>
-torch::Tensor Upload(const std::vector<T>& values, torch::Device device) {
-  const auto bytes = static_cast<std::int64_t>(values.size() * sizeof(T));
-  return at::from_blob(const_cast<T*>(values.data()), {bytes}, at::kByte)
-      .to(device, at::kByte, /*non_blocking=*/false, /*copy=*/true);
-}
-
-template <typename T>
-const T* PointerTo(const torch::Tensor& bytes) {
-  return reinterpret_cast<const T*>(bytes.const_data_ptr<std::uint8_t>());
-}
 
 /// Valid pixels in order; arrays have the length of all pixels.
 struct Candidates {
@@ -40,8 +28,9 @@ Candidates Unproject(const CudaBackend& cuda, std::span<const RgbdView> views,
   std::int64_t pixels = 0;
   for (const RgbdView& view : views) {
     const PixelRayTables rays = MakePixelRayTables(view.camera);
-    const torch::Tensor depth = Upload(view.depth.pixels_m, device);
-    const torch::Tensor x = Upload(rays.x, device), y = Upload(rays.y, device);
+    const torch::Tensor depth = Upload(std::span(view.depth.pixels_m), device);
+    const torch::Tensor x = Upload(std::span(rays.x), device),
+                        y = Upload(std::span(rays.y), device);
     uploads.insert(uploads.end(), {depth, x, y});
     on_device.push_back({PixelLiftOf(view.camera, region), view.depth.width_px,
                          view.depth.height_px, PointerTo<float>(depth), PointerTo<double>(x),

@@ -84,6 +84,8 @@ Status AddRobotFindings(std::span<const RgbdView> newest, const SceneInput& inpu
 /// Memory of one observed pixel in ObservedScene and in what is made of it: its colour and place,
 /// its neighbours and their weights.
 constexpr std::int64_t kObservedPixelBytes = 128;
+/// And on a device that draws it (model/ops/device_surfels.h), with its frame.
+constexpr std::int64_t kObservedPixelDeviceBytes = 64;
 
 }  // namespace
 
@@ -97,6 +99,7 @@ std::int64_t LiftedScene::size_bytes() const {
     const auto pixels = static_cast<std::int64_t>(view.depth.pixels_m.size());
     bytes += static_cast<std::int64_t>(view.color.pixels.size()) + 4 * pixels +
              kObservedPixelBytes * pixels;
+    if (!newer.positions_m.is_cpu()) bytes += kObservedPixelDeviceBytes * pixels;
   }
   return bytes;
 }

@@ -60,6 +60,8 @@ class ObservedScene {
                                    std::span<const Transform> links) const;
 
   const ObservedRenderer& renderer() const { return renderer_; }
+  /// As ObservedRenderer::DrawBy.
+  void DrawBy(std::shared_ptr<const SurfelDrawer> drawer) { renderer_.DrawBy(std::move(drawer)); }
 
  private:
   ObservedScene(const LiftRegion& region, std::vector<Camera> cameras, ObservedRenderer renderer)

@@ -6,6 +6,7 @@
 #include "common/kernels/cuda.h"
 #include "render/kernels/cloud_index_cuda.h"
 #include "render/kernels/field_cuda.h"
+#include "render/kernels/observed_discs_cuda.h"
 #include "render/kernels/ray_march_cuda.h"
 
 namespace interlacer {
@@ -32,6 +33,8 @@ struct CudaRenderKernels {
   INTERLACER_LAUNCHER(LaunchCompositeBackward);
   INTERLACER_LAUNCHER(ParticleGradientWorkspaceBytes);
   INTERLACER_LAUNCHER(LaunchParticleGradients);
+  INTERLACER_LAUNCHER(ObservedWorkspaceBytes);
+  INTERLACER_LAUNCHER(LaunchObservedDiscs);
 };
 
 }  // namespace interlacer

@@ -136,6 +136,25 @@ TEST(DevicePredictor, ObservedPixelsOfStepZeroAreTheFrames) {
   }
 }
 
+/// Whether discs are the device's, and what becomes of an error of its.
+TEST(DevicePredictor, ADeviceThatDrawsNoDiscsIsAnError) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  const TestDevice device;
+  CudaBackend failing = *device.cuda();
+  failing.kernels.render.LaunchObservedDiscs = [](const DiscView&, const SurfelArrays&, void*,
+                                                  const ObservedPictureDevice&,
+                                                  CudaStream) { return CudaError(1); };
+  DeviceChoice choice = device.choice();
+  choice.cuda = &failing;
+  const auto predictor = WidePredictor(choice);
+  const auto rollout = *predictor->Begin(*predictor->Lift(MakeScene()), Joints(2, 1));
+  FloatImage color;
+  DepthImage depth;
+  const Status status = rollout->RenderRows(*rollout->SceneCamera("left"), 0, 48,
+                                            RenderMode::kObserved, false, &color, &depth);
+  EXPECT_EQ(status.reason(), reason::DEVICE_LOST) << status.ToString();
+}
+
 /// Particles on the host are of the step that was read last: steps and views copy none.
 TEST(DevicePredictor, CopiesParticlesBackOnlyWhenTheyAreRead) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
