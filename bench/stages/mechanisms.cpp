@@ -1,18 +1,23 @@
 // Every mechanism of the attention library as it is taken where no way is asked for, on the CPU:
 // beside its own dense form in LibTorch for up to 4096 tokens, beside LibTorch's
-// scaled_dot_product_attention, which works in blocks, for more; and masks by Fourier transforms
-// beside the transforms alone. One head of width d, float32.
+// scaled_dot_product_attention, which works in blocks, for more; some masks of graphs also beside
+// SciPy's sparse matrices; and masks by Fourier transforms beside the transforms alone. One head of
+// width d, float32.
 
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "bench/child_peer.h"
 #include "bench/host_platform.h"
 #include "bench/tensors.h"
 #include "model/attention/catalog/catalog.h"
@@ -111,6 +116,56 @@ Case MechanismCase(const MechanismInfo& info, const Options& options) {
   return item;
 }
 
+/// In the order of bench/peers/graph_attention_scipy.py.
+constexpr std::string_view kInScipy[] = {"fastmult", "gat_mask", "grf_exact", "gcn"};
+
+template <typename T>
+void LoadTensor(const std::string& name, const torch::Tensor& tensor, at::ScalarType type,
+                ChildPeer* child) {
+  const torch::Tensor values = tensor.to(type).contiguous();
+  child->Load(name, std::span(values.const_data_ptr<T>(), static_cast<std::size_t>(values.numel())),
+              values.sizes().vec());
+}
+
+/// Starts SciPy on the problem; throws PeerError where it is absent or gives something else.
+std::shared_ptr<ChildPeer> StartScipy(const MechanismProblem& problem, std::int32_t mechanism,
+                                      const Options& options) {
+  auto child = std::make_shared<ChildPeer>("graph_attention_scipy.py", options.threads);
+  child->Load("mechanism", std::span(&mechanism, 1), {1});
+  const AttentionInputs& inputs = problem.inputs;
+  LoadTensor<std::int32_t>("offsets", inputs.graph.offsets, at::kInt, child.get());
+  LoadTensor<std::int32_t>("neighbors", inputs.graph.neighbors, at::kInt, child.get());
+  const std::pair<const char*, const torch::Tensor*> rows[] = {
+      {"q", &inputs.q}, {"k", &inputs.k}, {"v", &inputs.v}};
+  for (const auto& [name, tensor] : rows) {
+    LoadTensor<float>(name, tensor->select(0, 0).select(0, 0), at::kFloat, child.get());
+  }
+  for (const auto& [name, tensor] : inputs.parameters) {
+    LoadTensor<float>(name, tensor, at::kFloat, child.get());
+  }
+  child->RunMs();
+  const std::vector<double> out = child->Fetch("out");
+  if (RelativeError(at::tensor(out, at::kDouble), problem.Run().flatten()) > 1e-4) {
+    throw PeerError("graph_attention_scipy.py: gives another result");
+  }
+  return child;
+}
+
+Case ScipyCase(const MechanismInfo& info, std::int32_t mechanism, const Options& options) {
+  const auto problem = std::make_shared<const MechanismProblem>(info, options);
+  Case item = Against(DescribeMechanism(options, info.name, "way_taken"), "scipy");
+  item.gate = Once([&info, options] { return Check(info, options); });
+  item.run_ours = [problem] { return TimeMs([&problem] { problem->Run(); }); };
+  try {
+    const auto child = StartScipy(*problem, mechanism, options);
+    item.peer_version = child->version();
+    item.run_peer = [child] { return child->RunMs(); };
+  } catch (const PeerError& error) {
+    item.skipped = error.what();
+  }
+  return item;
+}
+
 /// The product of a mask with d columns on a grid, and the transforms that it is made of.
 struct TransformProblem {
   TransformProblem(const Options& options, std::vector<std::int64_t> sides)
@@ -195,6 +250,10 @@ std::vector<Case> MakeMechanismCases(const Options& options) {
     // A mechanism without a fast way is its own peer, and has no place above the dense lengths.
     const Attention made = ValueOrThrow(Attention::Make(info, nlohmann::json::object()));
     if (made.Ways().size() > 1) cases.push_back(MechanismCase(info, options));
+    const auto in_scipy = std::find(std::begin(kInScipy), std::end(kInScipy), info.name);
+    if (in_scipy == std::end(kInScipy)) continue;
+    cases.push_back(
+        ScipyCase(info, static_cast<std::int32_t>(in_scipy - std::begin(kInScipy)), options));
   }
   std::int64_t side = 1;
   while (4 * side * side <= options.n) side *= 2;

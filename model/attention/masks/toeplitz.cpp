@@ -18,7 +18,7 @@ namespace interlacer::attention {
 namespace {
 
 /// Complex numbers that a step of the product holds at once.
-constexpr std::int64_t kSpectrumBudget = std::int64_t{1} << 21;
+constexpr std::int64_t kSpectrumBudget = std::int64_t{1} << 22;
 
 /// A block of so many rows of a few columns stays in the nearest cache.
 constexpr std::int64_t kRowsOfABlock = 128;
