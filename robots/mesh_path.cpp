@@ -34,8 +34,10 @@ StatusOr<std::string> FindMeshFile(const std::string& mesh_name, const std::stri
 
   std::vector<fs::path> folders(package_paths.begin(), package_paths.end());
   std::error_code error;
-  fs::path above =
+  // The name of a file in the current folder says no folder.
+  const fs::path start =
       fs::absolute(fs::path(urdf_folder) / "urdf", error).parent_path().lexically_normal();
+  fs::path above = start;
   while (above.has_relative_path()) {
     if (above.has_filename()) folders.push_back(above);
     above = above.parent_path();
@@ -51,7 +53,7 @@ StatusOr<std::string> FindMeshFile(const std::string& mesh_name, const std::stri
     }
   }
   return NotFound(reason::FILE_NOT_FOUND,
-                  "'" + *in_package + "' is neither in a package path nor above " + urdf_folder +
+                  "'" + *in_package + "' is neither in a package path nor above " + start.string() +
                       "; name the folder of package '" + package + "' with --package-path");
 }
 

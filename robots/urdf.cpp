@@ -95,6 +95,11 @@ class UrdfReader {
     INTERLACER_RETURN_IF_ERROR(RefuseXacro(text, path_));
     INTERLACER_ASSIGN_OR_RETURN(const auto model, ParseUrdf(text, path_));
     draft_.robot.name = model->getName();
+    // Before the tree is walked, which takes time in the square of its links.
+    if (model->links_.size() > kMaxRobotLinks) {
+      return Refused("links", "1 to " + std::to_string(kMaxRobotLinks),
+                     std::to_string(model->links_.size()));
+    }
     INTERLACER_RETURN_IF_ERROR(CheckParents(*model));
     INTERLACER_RETURN_IF_ERROR(AddTree(*model));
     INTERLACER_RETURN_IF_ERROR(ConnectMimics(*model));

@@ -1,6 +1,5 @@
 #include <gmock/gmock.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include "robots/forward_kinematics.h"
 #include "robots/joint_values.h"
 #include "robots/make_robot.h"
+#include "robots/mesh_path.h"
 #include "robots/robot_folder.h"
 #include "tests/support/temp_folder.h"
 
@@ -175,6 +175,10 @@ TEST(Urdf, MeshesAreFoundInPackages) {
     const auto made = Make(folder, content, {.package_paths = {path}});
     EXPECT_TRUE(made.ok()) << made.status().ToString();
   }
+  // Of a URDF that is named without its folder, the current one is said.
+  const auto nowhere = FindMeshFile("package://arm_description/meshes/strip.stl", "", {});
+  EXPECT_THAT(nowhere.status().ToString(),
+              HasSubstr("nor above " + std::filesystem::current_path().string() + ";"));
   // Above the URDF it needs no option.
   Write(itself + "urdf/robot.urdf", RobotXml(content));
   EXPECT_TRUE(MakeRobot(itself + "urdf/robot.urdf", {}).ok());
@@ -293,6 +297,16 @@ TEST(Urdf, CyclesSeveralRootsAndSecondParentsAreRefused) {
   EXPECT_THAT(ErrorOf(links + Joint("j", "fixed", "base", "nobody")), HasSubstr("nobody"));
 }
 
+TEST(Urdf, TooManyLinksAreCounted) {
+  std::string content = Link("l0", Box("1 1 1"));
+  for (std::size_t i = 1; i <= kMaxRobotLinks; ++i) {
+    const std::string name = "l" + std::to_string(i);
+    content += Link(name) + Joint("j" + std::to_string(i), "fixed", "l0", name);
+  }
+  EXPECT_THAT(ErrorOf(content),
+              AllOf(HasSubstr("robot.urdf:links: expected 1 to 4096"), HasSubstr("got 4097")));
+}
+
 TEST(Urdf, BrokenMeshesAreNamedWithLinkAndFile) {
   const std::string whole = Strip(10, 1);
   std::string endless = whole;
@@ -342,15 +356,12 @@ TEST(Urdf, AHugeMeshIsRefusedBeforeItIsRead) {
               AllOf(HasSubstr("huge.stl"), HasSubstr("link 'elbow'"), HasSubstr("bytes")));
 }
 
-TEST(Urdf, AMeshOfAMillionTrianglesTakesSeconds) {
+TEST(Urdf, AMeshOfAMillionTrianglesIsRead) {
   const TempFolder folder;
   Write(folder.File("fine.stl"), Strip(1'000'000, 1));
-  const auto begin = std::chrono::steady_clock::now();
   const auto made = Make(folder, Link("elbow", MeshVisual("fine.stl")));
   ASSERT_TRUE(made.ok()) << made.status().ToString();
   EXPECT_EQ(made->robot.surface.size(), 300u);
-  // 0.5 s on an idle core; the bound is for busy ones.
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
 TEST(Urdf, LimitsReversedAreRefusedAndJointsWithoutRangeHeld) {
