@@ -18,6 +18,7 @@
 #include "server/convert/wire.h"
 #include "server/handlers/get_model_metadata.h"
 #include "server/handlers/get_server_info.h"
+#include "server/models/memory_fit.h"
 #include "server/transport/request_headers.h"
 #include "server/transport/self_probe.h"
 
@@ -232,6 +233,13 @@ void InterlacerServer::LoadModels(std::stop_token stop) {
   const ServedModel* model = models_.FirstReady();
   if (model == nullptr || (!status.ok() && !options_.allow_failed_models)) {
     load_exit_ = static_cast<int>(ExitOfLoad(status));
+    return;
+  }
+  if (const Status fits = CheckMemoryFits(models_.Memories(), options_.limits); !fits.ok()) {
+    Log(LogLevel::kError, "the limits do not fit", {{"error", fits.ToString()}});
+    // Memory that others hold may come free; a device does not grow.
+    load_exit_ = static_cast<int>(fits.reason() == reason::CONFIG_INVALID ? ServerExit::kUsage
+                                                                          : ServerExit::kInternal);
     return;
   }
   metrics_.SetBuildInfo(kVersion, kBuildId, model->predictor->device_name());
