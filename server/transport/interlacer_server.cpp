@@ -14,11 +14,11 @@
 #include "common/version.h"
 #include "server/build_id.h"
 #include "server/calls/incoming_call.h"
+#include "server/calls/memory_fit.h"
 #include "server/calls/random_id.h"
 #include "server/convert/wire.h"
 #include "server/handlers/get_model_metadata.h"
 #include "server/handlers/get_server_info.h"
-#include "server/models/memory_fit.h"
 #include "server/transport/request_headers.h"
 #include "server/transport/self_probe.h"
 

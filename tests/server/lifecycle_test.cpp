@@ -163,8 +163,8 @@ TEST(Load, AFailedWarmUpEndsTheServerWithCodeThree) {
   EXPECT_NE(fixture.server->state(), ServerState::kServing);
 }
 
+/// Three calls at rest of 100, one within a unit with 1000, and sixteen scenes of 50.
 // fm-21
-/// Four calls of 100 and one at its peak of 1000, and all scenes of 50 but within their budget.
 TEST(Load, LimitsThatTheDeviceCannotHoldEndTheServer) {
   ServerOptions options = TestServerOptions();
   options.limits.max_active_calls = 4;

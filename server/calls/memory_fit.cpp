@@ -1,4 +1,4 @@
-#include "server/models/memory_fit.h"
+#include "server/calls/memory_fit.h"
 
 #include <algorithm>
 #include <cmath>
