@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace interlacer {
 
@@ -27,5 +28,17 @@ struct ResidentMemory {
 std::optional<ResidentMemory> ReadResidentMemory();
 /// The peak counts from here on; false where the kernel does not allow it.
 bool ResetPeakMemory();
+
+/// Bytes that the heap has handed out; absent without glibc.
+std::optional<std::int64_t> ReadHeapBytes();
+
+/// What the machine, and each control group that this process is in, would still give it, at most,
+/// and what they would if nothing else ran; files that the kernel keeps count as free. The least
+/// counts. Absent where the kernel does not tell. `root` stands before /proc and /sys.
+struct HostRoom {
+  std::int64_t free_bytes = 0;
+  std::int64_t total_bytes = 0;
+};
+std::optional<HostRoom> ReadHostRoom(const std::string& root = "");
 
 }  // namespace interlacer

@@ -8,6 +8,7 @@
 #include "model/lifting/lifted_scene.h"
 #include "model/predictor_on_device.h"
 #include "model/rollout.h"
+#include "model/runtime/memory_meter.h"
 #include "model/runtime/torch_errors.h"
 
 namespace interlacer {
@@ -63,7 +64,8 @@ class ModelPredictor : public Predictor {
         step_graph_(std::make_shared<StepGraph>(model_)),
         robot_(checkpoint.robot),
         robot_motion_(options.robot_motion.value_or(model_->config().robot_motion)),
-        device_(std::move(device)) {
+        device_(std::move(device)),
+        memory_(device_.device) {
     checkpoint.model = model_;
     metadata_ = DescribeModel(checkpoint, options.model_name);
   }
@@ -72,13 +74,28 @@ class ModelPredictor : public Predictor {
   const std::string& device_name() const override { return device_.name; }
   bool is_device_fallback() const override { return device_.is_fallback; }
 
-  StatusOr<std::shared_ptr<const Scene>> Lift(const SceneInput& input) override {
-    std::shared_ptr<const Scene> scene;
-    INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([&]() -> Status {
-      INTERLACER_ASSIGN_OR_RETURN(scene, LiftScene(input, metadata_, robot_, model_.get()));
+  std::optional<DeviceMemory> ReadMemory() const override {
+    std::optional<DeviceMemory> memory;
+    // Whoever does not tell is no reason to fail.
+    (void)CatchTorchErrors([&] {
+      memory = memory_.Read();
       return Status();
-    }));
-    return scene;
+    });
+    return memory;
+  }
+  void ResetPeakMemory() override {
+    (void)CatchTorchErrors([&] {
+      memory_.Reset();
+      return Status();
+    });
+  }
+
+  StatusOr<std::shared_ptr<const Scene>> Lift(const SceneInput& input) override {
+    return LiftAfter(input, nullptr);
+  }
+  StatusOr<std::shared_ptr<const Scene>> LiftNext(const SceneInput& input,
+                                                  const Scene& before) override {
+    return LiftAfter(input, dynamic_cast<const LiftedScene*>(&before));
   }
 
   StatusOr<std::unique_ptr<Rollout>> Begin(std::shared_ptr<const Scene> scene,
@@ -106,12 +123,23 @@ class ModelPredictor : public Predictor {
   }
 
  private:
+  StatusOr<std::shared_ptr<const Scene>> LiftAfter(const SceneInput& input,
+                                                   const LiftedScene* before) {
+    std::shared_ptr<const Scene> scene;
+    INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([&]() -> Status {
+      INTERLACER_ASSIGN_OR_RETURN(scene, LiftScene(input, metadata_, robot_, model_.get(), before));
+      return Status();
+    }));
+    return scene;
+  }
+
   std::shared_ptr<WorldModel> model_;
   std::shared_ptr<StepGraph> step_graph_;
   std::shared_ptr<const Robot> robot_;  ///< null without a robot folder
   RobotMotion robot_motion_;
   ModelMetadata metadata_;
   DeviceChoice device_;
+  MemoryMeter memory_;
 };
 
 }  // namespace

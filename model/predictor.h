@@ -86,8 +86,19 @@ class Predictor {
   virtual const std::string& device_name() const = 0;
   virtual bool is_device_fallback() const = 0;
 
+  /// Memory of the device, the CPU's being the host's. Its peak is since ResetPeakMemory, before
+  /// which nothing is told; absent too where the system does not tell.
+  virtual std::optional<DeviceMemory> ReadMemory() const { return std::nullopt; }
+  virtual void ResetPeakMemory() {}
+
   /// Checks cameras, sizes, history and actions; resamples images of another size.
   virtual StatusOr<std::shared_ptr<const Scene>> Lift(const SceneInput& input) = 0;
+  /// The same bytes, with less work where they allow it: `before` is a scene of the same workspace,
+  /// depth range and seed whose newest observation is the oldest of `input`.
+  virtual StatusOr<std::shared_ptr<const Scene>> LiftNext(const SceneInput& input,
+                                                          const Scene& /*before*/) {
+    return Lift(input);
+  }
   /// `actions`: row s-1 belongs to step s; kind and columns as in the history. With kRobotOnly the
   /// network is not asked: particles on the robot move with its links, all others stay. That takes
   /// joint positions and the robot's description, from the scene or the checkpoint.

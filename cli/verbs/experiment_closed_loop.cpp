@@ -2,11 +2,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cli/backend_options.h"
+#include "cli/durations.h"
 #include "cli/option_checks.h"
 #include "cli/output.h"
 #include "cli/shipped_models.h"
@@ -15,6 +17,7 @@
 #include "common/json.h"
 #include "data/manifest.h"
 #include "experiments/planner/closed_loop.h"
+#include "experiments/planner/trial_journal.h"
 
 namespace interlacer::cli {
 namespace {
@@ -28,6 +31,7 @@ struct ClosedLoopArguments {
   ClosedLoopOptions options;
   int scene_count = 20;
   std::vector<std::string> choosers;
+  std::string journal;
   bool force = false;
 };
 
@@ -55,21 +59,26 @@ StatusOr<ExitCode> RunClosedLoop(const ClosedLoopArguments& arguments, const Ver
     if (wanted.empty() || std::find(wanted.begin(), wanted.end(), NameOf(chooser)) != wanted.end())
       choosers.push_back(chooser);
   }
+  const ModelMetadata& metadata = backend->metadata();
+  study.model = metadata.model_name + " " + metadata.weights_sha256;
+  INTERLACER_ASSIGN_OR_RETURN(TrialJournal journal, TrialJournal::Open(arguments.journal, study));
   const auto total = static_cast<std::int64_t>(choosers.size()) * arguments.scene_count;
-  const auto progress = context.MakeProgress("push", total);
+  const auto progress = context.MakeProgress("trials", total);
   for (int scene = 0; scene < arguments.scene_count; ++scene) {
     ClosedLoopOptions options = arguments.options;
     options.sim.seed += static_cast<std::uint64_t>(scene);
     for (const Chooser chooser : choosers) {
-      INTERLACER_ASSIGN_OR_RETURN(TrialResult trial,
-                                  RunTrial(options, chooser, backend.get(), context.stop()));
-      study.trials.push_back(std::move(trial));
+      auto trial = journal.Find(options.sim.seed, chooser);
+      if (!trial) {
+        INTERLACER_ASSIGN_OR_RETURN(trial,
+                                    RunTrial(options, chooser, backend.get(), context.stop()));
+        INTERLACER_RETURN_IF_ERROR(journal.Add(*trial));
+      }
+      study.trials.push_back(*std::move(trial));
       progress->Update(static_cast<std::int64_t>(study.trials.size()), NameOf(chooser));
     }
   }
   progress->Finish();
-  const ModelMetadata& metadata = backend->metadata();
-  study.model = metadata.model_name + " " + metadata.weights_sha256;
   study.command = context.command_line();
   study.created_time = CurrentTimeRfc3339();
   const nlohmann::ordered_json json = ClosedLoopToJson(study);
@@ -84,7 +93,7 @@ StatusOr<ExitCode> RunClosedLoop(const ClosedLoopArguments& arguments, const Ver
 
 void AddClosedLoopExperiment(CLI::App* experiment, VerbTable* verbs) {
   CLI::App* verb = experiment->add_subcommand(
-      "closed_loop", "Pushes to goals in the simulator, one decision after another");
+      "closed_loop", "An object brought to a goal in the simulator, one decision after another");
   const auto arguments = std::make_shared<ClosedLoopArguments>();
   arguments->options.sim.split = sim::Split::kTest;
   arguments->options.sim.seed = 45000;
@@ -100,7 +109,7 @@ void AddClosedLoopExperiment(CLI::App* experiment, VerbTable* verbs) {
   verb->add_option("--choosers", arguments->choosers, "Who decides; default all")
       ->delimiter(',')
       ->check(CLI::IsMember(ChooserWords()));
-  verb->add_option("--decisions", options.decision_count, "At most so many pushes a scene")
+  verb->add_option("--decisions", options.decision_count, "At most so many motions a scene")
       ->capture_default_str()
       ->check(AboveZero());
   verb->add_option("--candidates", options.candidate_count, "Motions to choose from")
@@ -109,6 +118,19 @@ void AddClosedLoopExperiment(CLI::App* experiment, VerbTable* verbs) {
   verb->add_option("--steps", options.step_count, "Steps of a motion")
       ->capture_default_str()
       ->check(AboveZero());
+  verb->add_option("--limit", options.limit_s,
+                   "Time of a decision, such as 10s; motions not scored by then are not chosen")
+      ->default_str("10s")
+      ->transform(AsSeconds());
+  verb->add_option("--core-limit", options.core_limit_s,
+                   "The same in processor time of this process: 20s are 10 s of two cores that do "
+                   "nothing else; default none")
+      ->transform(AsSeconds());
+  verb->add_option("--task", options.sim.task, "push_block or lift_can")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"push_block", "lift_can"}));
+  verb->add_option("--journal", arguments->journal,
+                   "File of trials that have ended, a line each; a run that was cut off goes on");
   verb->add_flag("--force", arguments->force, "Write over an earlier result");
   verbs->Add(
       verb, [arguments](const VerbContext& context) { return RunClosedLoop(*arguments, context); });

@@ -1,9 +1,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <limits>
 #include <memory>
-#include <numbers>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,141 +13,25 @@
 #include "cli/output.h"
 #include "cli/prediction_options.h"
 #include "cli/shipped_models.h"
+#include "cli/verbs/plan_parts.h"
 #include "cli/verbs/verbs.h"
 #include "client/planner/cost_file.h"
 #include "client/planner/fan_out_source.h"
 #include "client/planner/planner.h"
-#include "common/file_io.h"
-#include "common/image_codec.h"
 #include "common/json.h"
-#include "common/npy.h"
 #include "common/version.h"
-#include "data/csv.h"
 #include "data/manifest.h"
-#include "data/point_cloud_io.h"
+#include "data/sim/split.h"
 #include "evaluation/prediction_task.h"
-#include "robots/joint_values.h"
 
 namespace interlacer::cli {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr char kPlanFile[] = "plan.json";
-/// Between the pictures of strip.png, white.
-constexpr int kStripGapPx = 4;
-
-struct PlanArguments {
-  std::string episode;
-  std::string output;
-  std::string cost_file;
-  BackendOptions backend;
-  PredictionRequest request;
-  std::string robot_dir;
-  std::string initial_file;
-  PlannerOptions planner;
-  std::string method = "cem";
-  std::vector<std::string> joints;
-  std::vector<std::string> other_servers;
-  double deviation_share = 0.05;
-  double budget_s = 0;
-  bool force = false;
-};
-
-StatusOr<std::vector<float>> ReadPoints(const fs::path& path) {
-  if (path.extension() != ".npy") {
-    INTERLACER_ASSIGN_OR_RETURN(PointCloud cloud, ReadPointCloud(path.string()));
-    return std::move(cloud.positions_m);
-  }
-  INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::uint8_t> bytes, ReadFileBytes(path.string()));
-  INTERLACER_ASSIGN_OR_RETURN(const NpyArray array, ParseNpy(bytes));
-  if (array.shape.size() != 2 || array.shape[1] != 3) {
-    return Mismatch(reason::SHAPE_MISMATCH, path.string(), "points [n,3]", "another shape");
-  }
-  INTERLACER_ASSIGN_OR_RETURN(const std::vector<double> values, NpyToDoubles(array));
-  return std::vector<float>(values.begin(), values.end());
-}
-
-/// Points are looked for beside the cost file.
-StatusOr<CostFile> ReadCosts(const std::string& path) {
-  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json document, ReadJsonFile(path));
-  auto costs = ParseCosts(document, [&](const std::string& points) {
-    return ReadPoints(fs::path(path).parent_path() / points);
-  });
-  if (!costs.ok()) return costs.status().WithFieldPrefix(path);
-  return costs;
-}
-
-/// Of the robot whose rows the scene holds. A joint that turns freely is searched one turn either
-/// way.
-std::vector<ActionColumn> ColumnsOfScene(const SceneInput& scene, const ModelMetadata& metadata) {
-  if (scene.robot == nullptr) return metadata.action_columns;
-  const std::vector<std::string> names = ColumnNames(*scene.robot);
-  std::vector<ActionColumn> columns;
-  for (std::size_t c = 0; c < names.size(); ++c) {
-    const RobotJoint& joint =
-        scene.robot->links[static_cast<std::size_t>(scene.robot->columns[c])].joint;
-    constexpr double kTurn = 2 * std::numbers::pi;
-    const JointLimits limits = joint.limits.value_or(JointLimits{-kTurn, kTurn});
-    const bool is_length = joint.type == JointType::kPrismatic;
-    columns.push_back({names[c], is_length ? ActionUnit::kMeters : ActionUnit::kRadians, limits.min,
-                       limits.max, 0});
-    for (const ActionColumn& known : metadata.action_columns) {
-      if (known.name == names[c]) columns.back().max_step_change = known.max_step_change;
-    }
-  }
-  return columns;
-}
-
-/// A share of each column's range, zero for joints that are not to move.
-StatusOr<std::vector<double>> Deviations(const PlanArguments& arguments,
-                                         const std::vector<ActionColumn>& columns) {
-  std::vector<double> deviations(columns.size(), 0);
-  const auto is_called = [](const ActionColumn& column, const std::string& joint) {
-    return column.name == joint || column.name == joint + "_rad" || column.name == joint + "_m";
-  };
-  for (const std::string& joint : arguments.joints) {
-    if (std::any_of(columns.begin(), columns.end(),
-                    [&](const ActionColumn& column) { return is_called(column, joint); })) {
-      continue;
-    }
-    std::string names;
-    for (const ActionColumn& column : columns) names += (names.empty() ? "" : ", ") + column.name;
-    return Mismatch(reason::ACTION_SHAPE, "--joints", "of " + names, joint);
-  }
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    const bool moves = arguments.joints.empty() ||
-                       std::any_of(arguments.joints.begin(), arguments.joints.end(),
-                                   [&](const auto& joint) { return is_called(columns[c], joint); });
-    if (moves) {
-      deviations[c] = arguments.deviation_share * (columns[c].max_value - columns[c].min_value);
-    }
-  }
-  return deviations;
-}
-
-StatusOr<std::vector<double>> StartRow(const SceneInput& scene) {
-  const ActionSequence& history = scene.history_actions;
-  if (history.kind != ActionKind::kJointPositions) {
-    return Mismatch(reason::ACTION_KIND, "episode", "joint positions of a robot",
-                    "an episode without");
-  }
-  return std::vector<double>(history.values.end() - history.column_count, history.values.end());
-}
 
 std::optional<PlanRows> RowsOf(const std::optional<ActionSequence>& actions) {
   if (!actions) return std::nullopt;
   return PlanRows{static_cast<int>(actions->row_count),
                   static_cast<int>(actions->column_count),
                   {actions->values.begin(), actions->values.end()}};
-}
-
-nlohmann::ordered_json RowsJson(const PlanRows& rows) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (int r = 0; r < rows.row_count; ++r) {
-    json.push_back(std::vector<double>(rows.Row(r).begin(), rows.Row(r).end()));
-  }
-  return json;
 }
 
 nlohmann::ordered_json PlanJson(const PlanArguments& arguments, const Plan& plan,
@@ -183,75 +65,6 @@ nlohmann::ordered_json PlanJson(const PlanArguments& arguments, const Plan& plan
           {"columns", std::move(names)},
           {"best", RowsJson(plan.rows)},
           {"mean", RowsJson(plan.mean)}};
-}
-
-/// Rows of pictures of one size each, in one.
-RgbImage JoinPictures(const std::vector<std::vector<RgbImage>>& rows) {
-  RgbImage joined;
-  for (const auto& row : rows) {
-    int width_px = 0;
-    for (const RgbImage& picture : row) width_px += picture.width_px + kStripGapPx;
-    joined.width_px = std::max(joined.width_px, width_px - kStripGapPx);
-    joined.height_px += row.front().height_px + kStripGapPx;
-  }
-  joined.height_px -= kStripGapPx;
-  const auto width = static_cast<std::size_t>(joined.width_px);
-  joined.pixels.assign(3 * width * static_cast<std::size_t>(joined.height_px), 255);
-  std::size_t top = 0;
-  for (const auto& row : rows) {
-    std::size_t left = 0;
-    for (const RgbImage& picture : row) {
-      const std::size_t line = 3 * static_cast<std::size_t>(picture.width_px);
-      for (std::size_t y = 0; y < static_cast<std::size_t>(picture.height_px); ++y) {
-        std::copy_n(
-            picture.pixels.begin() + static_cast<std::ptrdiff_t>(y * line), line,
-            joined.pixels.begin() + static_cast<std::ptrdiff_t>(3 * ((top + y) * width + left)));
-      }
-      left += static_cast<std::size_t>(picture.width_px + kStripGapPx);
-    }
-    top += static_cast<std::size_t>(row.front().height_px + kStripGapPx);
-  }
-  return joined;
-}
-
-/// The predicted views of the plan: each as a file, and all of them in strip.png, a row a camera.
-Status WritePlannedViews(const Plan& plan, const PredictionTask& task, RolloutBackend* backend,
-                         const OutputFolder& folder, const std::stop_token& stop) {
-  OutputOptions output = task.output;
-  output.steps.clear();
-  for (int step = 0; step <= plan.rows.row_count; ++step) output.steps.push_back(step);
-  output.include_positions = output.include_colors = output.include_spread = false;
-  std::erase_if(output.render_targets,
-                [](const RenderTarget& target) { return target.encoding != ViewEncoding::kRgb8; });
-  std::vector<std::vector<RgbImage>> rows(output.render_targets.size());
-  const auto on_step = [&](PredictedStep step) {
-    for (std::size_t i = 0; i < step.views.size(); ++i) {
-      const std::string name = step.views[i].name + Format("/step_%03d.png", step.step);
-      INTERLACER_ASSIGN_OR_RETURN(const std::string path, folder.FilePath("views/" + name));
-      INTERLACER_RETURN_IF_ERROR(WritePngFile(step.views[i].color, path));
-      rows[i].push_back(std::move(step.views[i].color));
-    }
-    return Status::Ok();
-  };
-  INTERLACER_RETURN_IF_ERROR(
-      backend->Predict(task.input, ToActions(plan.rows), output, on_step, stop).status());
-  INTERLACER_ASSIGN_OR_RETURN(const std::string path, folder.FilePath("strip.png"));
-  return WritePngFile(JoinPictures(rows), path);
-}
-
-/// plan.csv, which `predict --actions` takes, and plan.npy.
-Status WriteRows(const Plan& plan, const std::vector<ActionColumn>& columns,
-                 const OutputFolder& folder) {
-  CsvTable table;
-  for (const ActionColumn& column : columns) table.column_names.push_back(column.name);
-  table.table.row_count = plan.rows.row_count;
-  table.table.column_count = plan.rows.column_count;
-  table.table.values = plan.rows.values;
-  INTERLACER_ASSIGN_OR_RETURN(const std::string csv, folder.FilePath("plan.csv"));
-  INTERLACER_RETURN_IF_ERROR(WriteFileAtomic(csv, FormatCsv(table)));
-  INTERLACER_ASSIGN_OR_RETURN(const std::string npy, folder.FilePath("plan.npy"));
-  const std::int64_t shape[] = {plan.rows.row_count, plan.rows.column_count};
-  return WriteFileAtomic(npy, EncodeNpy(std::span<const double>(plan.rows.values), shape));
 }
 
 std::string PlanText(const Plan& plan, const std::string& output) {
@@ -296,6 +109,7 @@ StatusOr<std::unique_ptr<CandidateSource>> OpenScenes(
 }
 
 StatusOr<ExitCode> RunPlan(PlanArguments arguments, const VerbContext& context) {
+  if (arguments.execute_count > 0) return RunExecutedPlans(std::move(arguments), context);
   if (!arguments.other_servers.empty() && arguments.backend.server.empty()) {
     return Mismatch(reason::ARGUMENT_INVALID, "--fan-out", "--server beside it", "none");
   }
@@ -338,9 +152,10 @@ StatusOr<ExitCode> RunPlan(PlanArguments arguments, const VerbContext& context) 
                                   progress->Update(iteration, Format("best cost %.6g", best_cost));
                                 }));
   progress->Finish();
-  INTERLACER_RETURN_IF_ERROR(WriteRows(plan, planner.columns, folder));
+  INTERLACER_RETURN_IF_ERROR(WriteRows(plan.rows, planner.columns, folder));
   // A plan is worth its search; its pictures are not worth losing it.
-  const Status drawn = WritePlannedViews(plan, task, backend.get(), folder, context.stop());
+  const Status drawn = WritePlannedViews(plan, task.input, task.output, backend.get(), folder,
+                                         "views", "strip.png", context.stop());
   if (!drawn.ok()) context.Message("no pictures of the plan: " + drawn.ToString());
   const nlohmann::ordered_json json =
       PlanJson(arguments, plan, episode.manifest(), task, *backend, context);
@@ -357,7 +172,13 @@ void AddPlan(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb = app->add_subcommand(
       "plan", "Searches joint values whose predicted outcome costs little, from an episode's step");
   const auto arguments = std::make_shared<PlanArguments>();
-  verb->add_option("episode", arguments->episode, "Folder of the episode")->required();
+  CLI::Option_group* const scene = verb->add_option_group("scene", "Where it is planned");
+  scene->add_option("episode", arguments->episode, "Folder of the episode");
+  CLI::Option* const simulate =
+      scene->add_option("--simulate", arguments->sim.task,
+                        "push_block or lift_can: a scene of the simulator instead of an episode");
+  simulate->check(CLI::IsMember({"push_block", "lift_can"}));
+  scene->require_option(1);
   verb->add_option("--cost", arguments->cost_file,
                    "JSON of weighted terms, such as the distance of an object to a point")
       ->required()
@@ -396,6 +217,25 @@ void AddPlan(CLI::App* app, VerbTable* verbs) {
                    "Expected time of the search, such as 20s; fewer candidates are drawn within it")
       ->transform(AsSeconds());
   verb->add_option("--seed", planner.seed, "Seed of the candidates")->capture_default_str();
+  verb->add_option(
+          "--execute", arguments->execute_count,
+          "Plans that are made and carried out in the simulator, each from what its "
+          "cameras then show; boxes of the cost file that pick particles follow the object")
+      ->check(AboveZero())
+      ->needs(simulate);
+  simulate->needs(verb->get_option("--execute"));
+  verb->add_option("--execute-rows", arguments->execute_row_count,
+                   "Rows of a plan that are carried out; default all")
+      ->check(AboveZero())
+      ->needs(simulate);
+  verb->add_option("--scene-seed", arguments->sim.seed, "Of the simulated scene")
+      ->check(ZeroOrMore())
+      ->needs(simulate);
+  arguments->split = "test";
+  verb->add_option("--split", arguments->split, "Of the simulated scene: train, val or test")
+      ->capture_default_str()
+      ->check(CLI::IsMember(sim::SplitNames()))
+      ->needs(simulate);
   AddRobotOption(verb, &arguments->robot_dir);
   arguments->request.picture_size.of = PictureSize::Of::kRecorded;
   AddPictureSizeOption(verb, &arguments->request.picture_size);

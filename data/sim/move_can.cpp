@@ -12,13 +12,9 @@ namespace {
 // Where a can stands.
 constexpr double kCanAreaHalfX = 0.18;
 constexpr double kCanAreaHalfY = 0.22;
-constexpr double kMinCarryM = 0.10;
-constexpr double kMaxCarryM = 0.28;
 constexpr int kCarryTries = 64;
 
-constexpr double kSqueezeM = 0.006;   // how much further than the can the fingers want to close
-constexpr double kClearanceM = 0.04;  // finger tips above the can on their way to it
-constexpr double kMaxGraspYawRad = 0.8;
+constexpr double kSqueezeM = 0.006;  // how much further than the can the fingers want to close
 constexpr double kSetDownGapM = 0.001;
 // A can let go in motion: way of the tool in one step; the fingers open by so little that they come
 // off it half-way, at full speed.
@@ -70,18 +66,34 @@ SceneObject MakeCan(double radius_m, double half_height_m, const Rgb& color, dou
   return can;
 }
 
+}  // namespace
+
 bool InCanArea(const Vec3d& place_m) {
   return std::abs(place_m[0]) < kCanAreaHalfX && std::abs(place_m[1]) < kCanAreaHalfY;
 }
 
-}  // namespace
+double HoldingOpeningM(const ArmModel& model, double radius_m) {
+  return radius_m - model.finger_gap_m - kSqueezeM;
+}
+
+void AppendGrasp(const CanGrasp& grasp, double speed_m, ToolPath* path) {
+  ToolTarget goal = {grasp.place_m, grasp.yaw_rad, grasp.open_m};
+  goal.position_m[2] = grasp.above_m;
+  path->MoveTo(goal, speed_m);
+  goal.position_m[2] = grasp.grip_m;
+  path->MoveTo(goal, speed_m);
+  goal.opening_m = grasp.closed_m;
+  path->MoveTo(goal, speed_m);
+  goal.position_m[2] = grasp.carry_m;
+  path->MoveTo(goal, speed_m);
+}
 
 MoveCan::MoveCan(const RobotSetup& robot, RandomSequence random, ColorSet colors, CanEnding ending)
     : robot_(robot),
       random_(random),
       colors_(colors),
       ending_(ending),
-      speed_m_(random_.Uniform(0.08, 0.12)),
+      speed_m_(random_.Uniform(kMinCarrySpeedM, kMaxCarrySpeedM)),
       radius_m_(random_.Uniform(0.025, 0.034)),
       half_height_m_(random_.Uniform(0.045, 0.06)),
       tool_(robot.arm_count),
@@ -152,29 +164,27 @@ std::optional<Vec3d> MoveCan::PlanCarry(const Vec3d& can_m) {
   if (!DrawCarry(can_m, arm, end_m)) return std::nullopt;
   carrying_arm_ = arm;
   ToolPath& path = path_[arm];
-  const double grip_m = half_height_m_ + random_.Uniform(0.005, 0.012);
-  const double carry_m = grip_m + random_.Uniform(0.13, 0.21);
-  ToolTarget goal = {can_m, random_.Uniform(-kMaxGraspYawRad, kMaxGraspYawRad),
-                     robot_.model->max_opening_m};
-  goal.position_m[2] = 2 * half_height_m_ + kClearanceM;
-  path.MoveTo(goal, speed_m_);
-  goal.position_m[2] = grip_m;
-  path.MoveTo(goal, speed_m_);
-  goal.opening_m = radius_m_ - robot_.model->finger_gap_m - kSqueezeM;
-  path.MoveTo(goal, speed_m_);
-  goal.position_m[2] = carry_m;
-  path.MoveTo(goal, speed_m_);
+  CanGrasp grasp;
+  grasp.place_m = can_m;
+  grasp.above_m = 2 * half_height_m_ + kGraspClearanceM;
+  grasp.grip_m = half_height_m_ + random_.Uniform(kMinGripM, kMaxGripM);
+  grasp.carry_m = grasp.grip_m + random_.Uniform(kMinRiseM, kMaxRiseM);
+  grasp.yaw_rad = random_.Uniform(-kMaxGraspYawRad, kMaxGraspYawRad);
+  grasp.open_m = robot_.model->max_opening_m;
+  grasp.closed_m = HoldingOpeningM(*robot_.model, radius_m_);
+  AppendGrasp(grasp, speed_m_, &path);
+  ToolTarget goal = path.end();
   const double bearing_rad = std::atan2(end_m[1] - can_m[1], end_m[0] - can_m[0]);
   const bool is_tossed = ending_ == CanEnding::kDrop && random_.Below(3) == 0;
   const double toss_m = is_tossed ? random_.Uniform(kMinTossM, kMaxTossM) : 0;
-  goal.position_m = Along({end_m[0], end_m[1], carry_m}, bearing_rad, -toss_m);
+  goal.position_m = Along({end_m[0], end_m[1], grasp.carry_m}, bearing_rad, -toss_m);
   path.MoveTo(goal, speed_m_);
   if (is_tossed) {
     goal.position_m = Along(goal.position_m, bearing_rad, toss_m);
     goal.opening_m += kTossOpeningM;
     path.MoveTo(goal, toss_m);
   } else if (ending_ == CanEnding::kSetDown) {
-    goal.position_m[2] = grip_m + kSetDownGapM;
+    goal.position_m[2] = grasp.grip_m + kSetDownGapM;
     path.MoveTo(goal, speed_m_);
   }
   if (!is_tossed) {

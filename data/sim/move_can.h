@@ -17,6 +17,33 @@ namespace interlacer::sim {
 
 enum class CanEnding { kSetDown, kDrop };
 
+/// A grasp from above. Heights are the tool's above the table.
+struct CanGrasp {
+  Vec3d place_m{};  ///< of the can; its height does not count
+  double yaw_rad = 0;
+  double above_m = 0;  ///< on the way to the can
+  double grip_m = 0;
+  double closed_m = 0;  ///< opening of fingers that hold the can
+  double carry_m = 0;
+  double open_m = 0;
+};
+/// Above the can, down to it, fingers closed, up. The fingers are open until they close.
+void AppendGrasp(const CanGrasp& grasp, double speed_m, ToolPath* path);
+
+inline constexpr double kMinCarryM = 0.10, kMaxCarryM = 0.28;  ///< horizontal, from a can's place
+inline constexpr double kMaxGraspYawRad = 0.8;
+/// Finger tips above the top of the can on their way to it.
+inline constexpr double kGraspClearanceM = 0.04;
+/// Height of the tool above the can's middle when it grips, and that to which it then rises.
+inline constexpr double kMinGripM = 0.005, kMaxGripM = 0.012, kMinRiseM = 0.13, kMaxRiseM = 0.21;
+/// Speed of the tool, a step.
+inline constexpr double kMinCarrySpeedM = 0.08, kMaxCarrySpeedM = 0.12;
+
+/// Opening at which the fingers of `model` hold a can of this radius.
+double HoldingOpeningM(const ArmModel& model, double radius_m);
+/// Where a can may stand, or be brought above.
+bool InCanArea(const Vec3d& place_m);
+
 class MoveCan final : public Task {
  public:
   MoveCan(const RobotSetup& robot, RandomSequence random, ColorSet colors, CanEnding ending);
@@ -24,6 +51,7 @@ class MoveCan final : public Task {
   std::string Text() const override;
   ToolTargets Prepare(Scene& scene) override;
   ToolTargets Next(const std::vector<Transform>& world_from_object) override;
+  const ToolTargets& tools() const { return tool_; }
   bool Succeeded(const std::vector<std::vector<Transform>>& poses_of_step) const override;
 
  private:

@@ -1,5 +1,5 @@
-#include "data/sim/push_trial.h"
 #include "data/sim/simulator.h"
+#include "data/sim/trial.h"
 
 namespace interlacer::sim {
 namespace {
@@ -22,6 +22,6 @@ int ArmsOfTask(const std::string&) { return 1; }
 
 StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions&) { return NotBuilt(); }
 
-StatusOr<std::unique_ptr<PushTrial>> MakePushTrial(const SimulateOptions&) { return NotBuilt(); }
+StatusOr<std::unique_ptr<Trial>> MakeTrial(const SimulateOptions&) { return NotBuilt(); }
 
 }  // namespace interlacer::sim

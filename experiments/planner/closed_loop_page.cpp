@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "common/json.h"
 #include "evaluation/results.h"
@@ -33,7 +35,30 @@ int Arrived(const std::vector<const TrialResult*>& trials) {
   return count;
 }
 
-double MeanPushes(const std::vector<const TrialResult*>& trials) {
+int Lifted(const std::vector<const TrialResult*>& trials) {
+  int count = 0;
+  for (const TrialResult* trial : trials) count += trial->raised_m >= kLiftedM ? 1 : 0;
+  return count;
+}
+
+int DecisionCount(const std::vector<const TrialResult*>& trials) {
+  std::size_t count = 0;
+  for (const TrialResult* trial : trials) count += trial->decisions.size();
+  return static_cast<int>(count);
+}
+
+/// Decisions whose time was over before all motions were scored.
+int CutCount(const std::vector<const TrialResult*>& trials) {
+  int count = 0;
+  for (const TrialResult* trial : trials) {
+    for (const TrialDecision& decision : trial->decisions) {
+      count += decision.scored_count < decision.motion_count ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+double MeanMotions(const std::vector<const TrialResult*>& trials) {
   double count = 0;
   for (const TrialResult* trial : trials) {
     for (const TrialDecision& decision : trial->decisions) count += decision.chosen != 0 ? 1 : 0;
@@ -41,11 +66,11 @@ double MeanPushes(const std::vector<const TrialResult*>& trials) {
   return count / static_cast<double>(trials.size());
 }
 
-double LongestS(const std::vector<const TrialResult*>& trials) {
+double LongestS(const std::vector<const TrialResult*>& trials, double TrialDecision::*time_s) {
   double longest_s = 0;
   for (const TrialResult* trial : trials) {
     for (const TrialDecision& decision : trial->decisions) {
-      longest_s = std::max(longest_s, decision.choose_s);
+      longest_s = std::max(longest_s, decision.*time_s);
     }
   }
   return longest_s;
@@ -63,16 +88,23 @@ std::optional<PairedDifference> AgainstModel(const ClosedLoopStudy& study, Choos
 }  // namespace
 
 std::string ClosedLoopText(const ClosedLoopStudy& study) {
+  const bool lifts = study.options.sim.task == "lift_can";
   std::string text;
   for (const Chooser chooser : AllChoosers()) {
     const auto trials = TrialsOf(study, chooser);
     if (trials.empty()) continue;
     const auto count = static_cast<int>(trials.size());
-    text += NameOf(chooser) + ": the block ends " +
+    text += NameOf(chooser) + (lifts ? ": the can ends " : ": the block ends ") +
             MeanText(EstimateMean(EndsCm(trials), kStudyBootstrap), kCentimetreDecimals) +
             " cm from its goal; arrived " + std::to_string(Arrived(trials)) + " of " +
-            std::to_string(count) + "; " + ScoreText(MeanPushes(trials), kCentimetreDecimals) +
-            " pushes; longest choice " + ScoreText(LongestS(trials), kCentimetreDecimals) + " s";
+            std::to_string(count);
+    if (lifts) text += "; lifted " + std::to_string(Lifted(trials));
+    text += "; " + ScoreText(MeanMotions(trials), kCentimetreDecimals) +
+            " motions; longest decision " +
+            ScoreText(LongestS(trials, &TrialDecision::choose_s), kCentimetreDecimals) + " s (" +
+            ScoreText(LongestS(trials, &TrialDecision::core_s), kCentimetreDecimals) +
+            " s of a core), cut short " + std::to_string(CutCount(trials)) + " of " +
+            std::to_string(DecisionCount(trials));
     if (const auto gap = AgainstModel(study, chooser)) {
       text += "; model - " + NameOf(chooser) + ' ' + GapText(*gap, kCentimetreDecimals) + " cm";
     }
@@ -82,14 +114,16 @@ std::string ClosedLoopText(const ClosedLoopStudy& study) {
 }
 
 nlohmann::ordered_json ClosedLoopToJson(const ClosedLoopStudy& study) {
-  nlohmann::ordered_json json = {{"schema", "interlacer.closed_loop/1"},
+  nlohmann::ordered_json json = {{"schema", "interlacer.closed_loop/2"},
                                  {"model", study.model},
                                  {"command", study.command},
                                  {"created_time", study.created_time},
                                  {"task", study.options.sim.task},
                                  {"decisions", study.options.decision_count},
                                  {"candidates", study.options.candidate_count},
-                                 {"steps", study.options.step_count}};
+                                 {"steps", study.options.step_count},
+                                 {"limit_s", study.options.limit_s}};
+  if (std::isfinite(study.options.core_limit_s)) json["core_limit_s"] = study.options.core_limit_s;
   for (const Chooser chooser : AllChoosers()) {
     const auto trials = TrialsOf(study, chooser);
     if (trials.empty()) continue;
@@ -98,34 +132,76 @@ nlohmann::ordered_json ClosedLoopToJson(const ClosedLoopStudy& study) {
       summary["end_cm"] = ToJson(*mean);
     }
     summary["arrived"] = Arrived(trials);
-    summary["mean_pushes"] = MeanPushes(trials);
-    summary["longest_choice_s"] = LongestS(trials);
+    summary["lifted"] = Lifted(trials);
+    summary["mean_motions"] = MeanMotions(trials);
+    summary["longest_choice_s"] = LongestS(trials, &TrialDecision::choose_s);
+    summary["longest_core_s"] = LongestS(trials, &TrialDecision::core_s);
+    summary["decisions"] = DecisionCount(trials);
+    summary["cut_short"] = CutCount(trials);
     if (const auto gap = AgainstModel(study, chooser)) {
       summary["model_minus_this_cm"] = ToJson(gap->difference);
     }
     json["choosers"][NameOf(chooser)] = summary;
   }
-  for (const TrialResult& trial : study.trials) {
-    nlohmann::ordered_json row = {{"seed", trial.seed},
-                                  {"chooser", NameOf(trial.chooser)},
-                                  {"goal_m", {trial.goal_m[0], trial.goal_m[1]}},
-                                  {"start_m", trial.start_m},
-                                  {"end_m", trial.end_m},
-                                  {"arm_collided", trial.has_collided}};
-    row["decisions"] = nlohmann::ordered_json::array();
-    for (const TrialDecision& decision : trial.decisions) {
-      nlohmann::ordered_json one = {{"chosen", decision.chosen}};
-      one["predicted_m"] = std::isfinite(decision.predicted_m)
-                               ? nlohmann::ordered_json(decision.predicted_m)
-                               : nlohmann::ordered_json(nullptr);
-      one["true_m"] = decision.true_m;
-      one["choose_s"] = decision.choose_s;
-      one["particles"] = decision.particle_count;
-      row["decisions"].push_back(one);
-    }
-    json["trials"].push_back(row);
-  }
+  for (const TrialResult& trial : study.trials) json["trials"].push_back(TrialToJson(trial));
   return json;
+}
+
+nlohmann::ordered_json TrialToJson(const TrialResult& trial) {
+  nlohmann::ordered_json row = {{"seed", trial.seed},
+                                {"chooser", NameOf(trial.chooser)},
+                                {"goal_m", trial.goal_m},
+                                {"start_m", trial.start_m},
+                                {"end_m", trial.end_m},
+                                {"raised_m", trial.raised_m},
+                                {"arm_collided", trial.has_collided}};
+  row["decisions"] = nlohmann::ordered_json::array();
+  for (const TrialDecision& decision : trial.decisions) {
+    nlohmann::ordered_json one = {{"chosen", decision.chosen}};
+    if (std::isfinite(decision.predicted_m)) one["predicted_m"] = decision.predicted_m;
+    one["true_m"] = decision.true_m;
+    one["choose_s"] = decision.choose_s;
+    one["core_s"] = decision.core_s;
+    one["particles"] = decision.particle_count;
+    one["motions"] = decision.motion_count;
+    one["scored"] = decision.scored_count;
+    row["decisions"].push_back(one);
+  }
+  return row;
+}
+
+StatusOr<TrialResult> TrialFromJson(const nlohmann::json& json) {
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject row, JsonObject::Make(json));
+  TrialResult trial;
+  INTERLACER_ASSIGN_OR_RETURN(trial.seed, row.Get<std::uint64_t>("seed"));
+  INTERLACER_ASSIGN_OR_RETURN(const std::string chooser, row.Get<std::string>("chooser"));
+  const auto& all = AllChoosers();
+  const auto known =
+      std::find_if(all.begin(), all.end(), [&](Chooser each) { return NameOf(each) == chooser; });
+  if (known == all.end()) {
+    return Mismatch(reason::SCHEMA_INVALID, "chooser", "one that decides", chooser);
+  }
+  trial.chooser = *known;
+  INTERLACER_ASSIGN_OR_RETURN(const auto goal_m, row.GetNumbers("goal_m", 3));
+  std::copy(goal_m.begin(), goal_m.end(), trial.goal_m.begin());
+  INTERLACER_ASSIGN_OR_RETURN(trial.start_m, row.Get<double>("start_m"));
+  INTERLACER_ASSIGN_OR_RETURN(trial.end_m, row.Get<double>("end_m"));
+  INTERLACER_ASSIGN_OR_RETURN(trial.raised_m, row.Get<double>("raised_m"));
+  INTERLACER_ASSIGN_OR_RETURN(trial.has_collided, row.Get<bool>("arm_collided"));
+  INTERLACER_ASSIGN_OR_RETURN(const auto decisions, row.GetObjects("decisions"));
+  for (const JsonObject& each : decisions) {
+    TrialDecision& decision = trial.decisions.emplace_back();
+    constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+    INTERLACER_ASSIGN_OR_RETURN(decision.chosen, each.Get<int>("chosen"));
+    INTERLACER_ASSIGN_OR_RETURN(decision.predicted_m, each.GetOr("predicted_m", kUnknown));
+    INTERLACER_ASSIGN_OR_RETURN(decision.true_m, each.Get<double>("true_m"));
+    INTERLACER_ASSIGN_OR_RETURN(decision.choose_s, each.Get<double>("choose_s"));
+    INTERLACER_ASSIGN_OR_RETURN(decision.core_s, each.Get<double>("core_s"));
+    INTERLACER_ASSIGN_OR_RETURN(decision.particle_count, each.Get<int>("particles"));
+    INTERLACER_ASSIGN_OR_RETURN(decision.motion_count, each.Get<int>("motions"));
+    INTERLACER_ASSIGN_OR_RETURN(decision.scored_count, each.Get<int>("scored"));
+  }
+  return trial;
 }
 
 }  // namespace interlacer

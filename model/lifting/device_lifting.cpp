@@ -83,6 +83,7 @@ StatusOr<LiftedCloud> LiftOnDevice(std::span<const RgbdView> views, const LiftRe
   for (const RgbdView& view : views) images.push_back(view.color);
   const torch::Tensor bytes = ImageBytes(images, device);
   LiftedCloud lifted;
+  lifted.is_whole = candidates.count <= draw.count;
   lifted.cloud = LiftCloud(model, ColorsInUnit(bytes), positions_m.contiguous(), source_index);
   if (with_colors) {
     const torch::Tensor colors =

@@ -30,6 +30,8 @@ struct LiftedCloud {
   CloudTensors cloud;
   std::vector<std::uint8_t> colors_rgb8;  ///< [n,3] of the source pixels, if requested
   std::int64_t dropped_outlier_count = 0;
+  /// No particle was left out: the draw, and with it seed and time, had no part in the cloud.
+  bool is_whole = false;
 };
 
 /// `views` must have one size and images that fit their cameras.

@@ -27,6 +27,12 @@ StatusOr<LiftedCloud> LiftOnHost(std::span<const RgbdView> views, const LiftRegi
   INTERLACER_ASSIGN_OR_RETURN(
       const LiftedPoints points,
       LiftObservation(views, region, draw.count, draw.min_count, draw.seed, draw.time, filter));
+  std::int64_t pixel_count = 0;
+  for (const RgbdView& view : views) {
+    pixel_count += static_cast<std::int64_t>(view.depth.pixels_m.size());
+  }
+  // Of just as many points as asked for nobody says whether there were more.
+  lifted.is_whole = points.count() < draw.count || pixel_count <= draw.count;
   std::vector<RgbImage> images;
   for (const RgbdView& view : views) images.push_back(view.color);
   const torch::Device device = model->device();
@@ -107,7 +113,8 @@ std::int64_t LiftedScene::size_bytes() const {
 StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
                                                        const ModelMetadata& metadata,
                                                        std::shared_ptr<const Robot> robot,
-                                                       WorldModel* model) {
+                                                       WorldModel* model,
+                                                       const LiftedScene* before) {
   const at::NoGradGuard no_grad;
   INTERLACER_ASSIGN_OR_RETURN(SceneViews views, PrepareViews(input, metadata));
   auto scene = std::make_shared<LiftedScene>();
@@ -118,7 +125,9 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
     const ParticleDraw draw{metadata.particle_count, metadata.min_particle_count,
                             static_cast<std::uint64_t>(input.seed), time};
     const bool is_newest = time + 1 == kHistoryLength;
-    auto lifted = lift(views.times[time], views.region, draw, is_newest, model);
+    const bool is_known = !is_newest && before != nullptr && before->is_newer_whole;
+    auto lifted = is_known ? StatusOr<LiftedCloud>(LiftedCloud{before->newer, {}, 0, true})
+                           : lift(views.times[time], views.region, draw, is_newest, model);
     if (!lifted.ok()) {
       return std::move(lifted).status().WithFieldPrefix("observations[" + std::to_string(time) +
                                                         "].");
@@ -129,6 +138,7 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
     }
     (is_newest ? scene->newer : scene->older) = std::move(lifted->cloud);
     if (!is_newest) continue;
+    scene->is_newer_whole = lifted->is_whole;
     if (lifted->dropped_outlier_count > 0) {
       views.findings.push_back({"OUTLIERS_DROPPED",
                                 "the model's outlier filter left out " +

@@ -158,7 +158,7 @@ Status SceneCall::RunNext() {
 
 Status SceneCall::Lift() {
   const Clock::time_point start = Clock::now();
-  auto scene = predictor()->Lift(decoded_);
+  auto scene = LiftWindow(decoded_);
   if (scene.status().reason() == reason::DEVICE_OUT_OF_MEMORY) return scene.status();
   settings_.seed = decoded_.seed;
   settings_.workspace = decoded_.workspace;

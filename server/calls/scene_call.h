@@ -75,6 +75,10 @@ class SceneCall : public DeviceJob,
   virtual Status RunLifted() = 0;
   /// Adds to decoded frames what the request does not carry. On the decoder's thread.
   virtual void CompleteWindow(SceneInput* /*decoded*/) const {}
+  /// On the worker's thread.
+  virtual StatusOr<std::shared_ptr<const Scene>> LiftWindow(const SceneInput& decoded) const {
+    return predictor()->Lift(decoded);
+  }
   /// Path in the request of a field of the scene that is lifted, and of the message that is
   /// decoded.
   virtual std::string RequestField(const std::string& field) const;

@@ -22,6 +22,9 @@ class UpdateSceneCall final : public SceneCall {
 
  private:
   void CompleteWindow(SceneInput* decoded) const override;
+  StatusOr<std::shared_ptr<const Scene>> LiftWindow(const SceneInput& decoded) const override {
+    return predictor()->LiftNext(decoded, *before_->scene);
+  }
   std::string RequestField(const std::string& field) const override;
   std::string MessageField(const std::string& field) const override;
   Status OnLifted() override;

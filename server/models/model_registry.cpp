@@ -85,6 +85,17 @@ const ServedModel* ModelRegistry::FirstReady() const {
   return nullptr;
 }
 
+std::vector<ModelMemory> ModelRegistry::Memories() const {
+  std::lock_guard lock(mutex_);
+  std::vector<ModelMemory> memories;
+  for (const Entry& entry : entries_) {
+    if (entry.state == ModelState::kReady && entry.model.memory) {
+      memories.push_back(*entry.model.memory);
+    }
+  }
+  return memories;
+}
+
 void ModelRegistry::SetFailed(Entry* entry, const Status& status) {
   Log(LogLevel::kError, "a model could not be loaded",
       {{"model", entry->source.name}, {"error", status.ToString()}});

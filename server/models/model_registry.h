@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -32,12 +33,23 @@ struct ModelLoadStatus {
   std::string failure_message;
 };
 
+/// What the calls of a model take of its device, as the warm-up found.
+struct ModelMemory {
+  std::int64_t held_bytes = 0;   ///< by a call between two units of its work
+  std::int64_t peak_bytes = 0;   ///< by a call within a unit
+  std::int64_t scene_bytes = 0;  ///< by a scene that is kept
+  std::int64_t free_bytes = 0;   ///< before the first call
+  std::int64_t total_bytes = 0;
+};
+
 struct ServedModel {
   std::unique_ptr<Predictor> predictor;
   /// The predictor's metadata with the costs measured at warm-up.
   ModelMetadata metadata;
   /// Since the warm-up; set in a READY model. Changes with what calls measure.
   std::unique_ptr<MeasuredCosts> costs;
+  /// Absent where the device does not tell.
+  std::optional<ModelMemory> memory;
 };
 
 using PredictorFactory = std::function<StatusOr<std::unique_ptr<Predictor>>()>;
@@ -66,6 +78,8 @@ class ModelRegistry {
   std::vector<ModelLoadStatus> Statuses() const;
   /// The first READY model, or null.
   const ServedModel* FirstReady() const;
+  /// Of the READY models that tell.
+  std::vector<ModelMemory> Memories() const;
 
  private:
   struct Entry {

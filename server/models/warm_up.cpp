@@ -197,6 +197,8 @@ StatusOr<WarmUpScene> ReadWarmUpScene(const std::string& checkpoint_dir,
 StatusOr<WarmUpResult> RunWarmUp(const WarmUpScene& scene, std::stop_token stop,
                                  Predictor* predictor) {
   WarmUpResult result;
+  predictor->ResetPeakMemory();
+  const std::optional<DeviceMemory> before = predictor->ReadMemory();
   auto start = std::chrono::steady_clock::now();
   INTERLACER_ASSIGN_OR_RETURN(const std::shared_ptr<const Scene> lifted,
                               predictor->Lift(scene.input));
@@ -217,6 +219,11 @@ StatusOr<WarmUpResult> RunWarmUp(const WarmUpScene& scene, std::stop_token stop,
   INTERLACER_ASSIGN_OR_RETURN(const Camera camera, rollout->SceneCamera(camera_name));
   INTERLACER_ASSIGN_OR_RETURN(result.render_cost_s, TimeView(*rollout, camera));
   INTERLACER_ASSIGN_OR_RETURN(result.carry_cost_s, TimeCarrying(*rollout, camera));
+  if (const std::optional<DeviceMemory> after = predictor->ReadMemory(); before && after) {
+    result.memory = {std::max<std::int64_t>(0, after->held_bytes - before->held_bytes),
+                     std::max<std::int64_t>(0, after->peak_bytes - before->held_bytes),
+                     lifted->size_bytes(), before->free_bytes, before->total_bytes};
+  }
   return result;
 }
 
@@ -255,6 +262,7 @@ Status WarmUp(const std::string& checkpoint_dir, std::stop_token stop, ServedMod
   model->metadata.step_cost_s = result.step_cost_s;
   model->metadata.render_cost_s = result.render_cost_s;
   model->metadata.carry_cost_s = result.carry_cost_s;
+  model->memory = result.memory;
   return CheckWarmUp(scene, result);
 }
 

@@ -11,6 +11,7 @@
 /// measured, nothing is compared. Errors: FAILED_PRECONDITION MODEL_LOAD_FAILED on a mismatch;
 /// CANCELLED when stopped; those of the readers and the predictor. One thread.
 
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -44,6 +45,9 @@ struct WarmUpResult {
   double step_cost_s = 0;
   double render_cost_s = 0;
   double carry_cost_s = 0;
+  /// Absent where the predictor does not tell. The views of a call may take more than the rows that
+  /// are drawn here.
+  std::optional<ModelMemory> memory;
   /// Positions after each of the two steps.
   std::vector<Particles> steps;
 };

@@ -14,6 +14,7 @@
 #include "common/version.h"
 #include "server/build_id.h"
 #include "server/calls/incoming_call.h"
+#include "server/calls/memory_fit.h"
 #include "server/calls/random_id.h"
 #include "server/convert/wire.h"
 #include "server/handlers/get_model_metadata.h"
@@ -232,6 +233,13 @@ void InterlacerServer::LoadModels(std::stop_token stop) {
   const ServedModel* model = models_.FirstReady();
   if (model == nullptr || (!status.ok() && !options_.allow_failed_models)) {
     load_exit_ = static_cast<int>(ExitOfLoad(status));
+    return;
+  }
+  if (const Status fits = CheckMemoryFits(models_.Memories(), options_.limits); !fits.ok()) {
+    Log(LogLevel::kError, "the limits do not fit", {{"error", fits.ToString()}});
+    // Memory that others hold may come free; a device does not grow.
+    load_exit_ = static_cast<int>(fits.reason() == reason::CONFIG_INVALID ? ServerExit::kUsage
+                                                                          : ServerExit::kInternal);
     return;
   }
   metrics_.SetBuildInfo(kVersion, kBuildId, model->predictor->device_name());

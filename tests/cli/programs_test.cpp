@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -68,6 +69,38 @@ class ProgramsTest : public ::testing::Test {
   const std::string episodes_ = folder_.File("episodes");
   const std::string checkpoint_ = folder_.File("run") + "/checkpoint";
 };
+
+/// Plans are carried out one after another: each begins where the one before has ended.
+TEST_F(ProgramsTest, PlansAreCarriedOutInTheSimulator) {
+  const std::string cost = folder_.File("cost.json");
+  std::ofstream(cost) << R"({"schema": "interlacer.cost", "schema_version": 1, "terms": [
+    {"type": "object_to_point", "region_min_m": [-0.5, -0.5, 0], "region_max_m": [0.5, 0.5, 0.3],
+     "target_m": [0.3, 0, 0.05]}]})";
+  const std::string output = folder_.File("executed");
+  const ProcessResult result =
+      RunVerb({"plan",  "--simulate", "push_block", "--scene-seed",   "5",         "--split",
+               "train", "--execute",  "2",          "--execute-rows", "2",         "--cost",
+               cost,    "--horizon",  "3",          "--candidates",   "4",         "--iterations",
+               "1",     "--knots",    "2",          "--model",        checkpoint_, "-o",
+               output});
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto files = FilesOf(output);
+  for (const char* file : {"plan.csv", "plan_00/seen_left.png", "plan_01/strip.png",
+                           "plan_01/predicted/left/step_003.png", "plan_02/seen_right.png"}) {
+    EXPECT_EQ(files.count(file), 1u) << file;
+  }
+  const auto record = nlohmann::json::parse(files.at("plan.json"));
+  ASSERT_EQ(record["plans"].size(), 2u);
+  EXPECT_EQ(record["plans"][0]["object_to_m"], record["plans"][1]["object_from_m"]);
+  EXPECT_EQ(record["plans"][0]["executed_rows"], 2);
+  EXPECT_NE(files.at("plan_00/seen_left.png"), files.at("plan_02/seen_left.png"));
+  const std::string& rows = files.at("plan.csv");
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 1 + 4);
+  EXPECT_NE(
+      RunVerb({"plan", "--simulate", "push_block", "--cost", cost, "-o", output + "2"}).exit_code,
+      0)
+      << "without --execute";
+}
 
 TEST_F(ProgramsTest, LocalAndRemotePredictionsAreEqualToTheByte) {
   const std::string moving = episodes_ + "/push_block_000005";

@@ -2,13 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
 #include "common/json.h"
+#include "experiments/planner/trial_journal.h"
 
 namespace interlacer {
 namespace {
 
-ClosedLoopOptions Options() {
+ClosedLoopOptions Options(const char* task = "push_block") {
   ClosedLoopOptions options;
+  options.sim.task = task;
+  options.limit_s = 600;
   options.sim.split = sim::Split::kTest;
   options.sim.seed = 45000;
   options.sim.width_px = options.sim.height_px = 64;
@@ -51,8 +60,9 @@ class ShiftingBackend : public RolloutBackend {
   std::string word_ = "test";
 };
 
-TrialResult TrialBy(Chooser chooser, RolloutBackend* backend = nullptr) {
-  auto result = RunTrial(Options(), chooser, backend, {});
+TrialResult TrialBy(Chooser chooser, RolloutBackend* backend = nullptr,
+                    const ClosedLoopOptions& options = Options()) {
+  auto result = RunTrial(options, chooser, backend, {});
   EXPECT_TRUE(result.ok()) << result.status().ToString();
   return result.ok() ? *std::move(result) : TrialResult{};
 }
@@ -76,9 +86,9 @@ TEST(ClosedLoop, WhoMovesNoObjectKeepsStill) {
 TEST(ClosedLoop, TheModelsBestIsTaken) {
   const TrialResult still = TrialBy(Chooser::kKinematic);
   const Vec3d towards_m = [&] {
-    const auto trial = *sim::MakePushTrial(Options().sim);
-    const Vec3d block_m = trial->BlockM();
-    return Vec3d{still.goal_m[0] - block_m[0], still.goal_m[1] - block_m[1], 0};
+    const auto trial = *sim::MakeTrial(Options().sim);
+    const Vec3d object_m = trial->ObjectM();
+    return Vec3d{still.goal_m[0] - object_m[0], still.goal_m[1] - object_m[1], 0};
   }();
   ShiftingBackend pushes(3, towards_m);
   const TrialResult result = TrialBy(Chooser::kModel, &pushes);
@@ -98,8 +108,110 @@ TEST(ClosedLoop, GuessAndScriptPush) {
   for (const TrialDecision& decision : script.decisions) EXPECT_EQ(decision.chosen, 1);
 }
 
+ClosedLoopOptions LiftOptions() {
+  ClosedLoopOptions options = Options("lift_can");
+  options.step_count = 12;
+  options.candidate_count = 12;
+  return options;
+}
+
+TEST(ClosedLoop, APerfectModelLiftsACan) {
+  const TrialResult result = TrialBy(Chooser::kSimulator, nullptr, LiftOptions());
+  ASSERT_FALSE(result.decisions.empty());
+  EXPECT_NEAR(result.start_m, std::hypot(0.15, kLiftGoalM), 1e-3);  // beside the can and above
+  EXPECT_LT(result.end_m, result.start_m - kWorthM);
+  EXPECT_GE(result.raised_m, kLiftedM);
+  EXPECT_LE(TrialBy(Chooser::kKinematic, nullptr, LiftOptions()).raised_m, 1e-3);
+}
+
+/// Waits before each rollout until it is told to stop or its time is over.
+class SlowBackend : public ShiftingBackend {
+ public:
+  SlowBackend() : ShiftingBackend(2, {0, 0, 0.1}) {}
+  StatusOr<RolloutSummary> Predict(const SceneInput& scene, const ActionSequence& actions,
+                                   const OutputOptions& output, const StepCallback& on_step,
+                                   std::stop_token stop) override {
+    for (; call_count_ >= 2 && !stop.stop_requested();) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    ++call_count_;
+    if (stop.stop_requested()) return Cancelled("stopped");
+    return ShiftingBackend::Predict(scene, actions, output, on_step, stop);
+  }
+
+ private:
+  int call_count_ = 0;
+};
+
+/// What was scored in time counts, and a caller's stop is not taken for the end of the time.
+TEST(ClosedLoop, ADecisionEndsWithItsTime) {
+  ClosedLoopOptions options = Options();
+  options.limit_s = 0.5;
+  SlowBackend slow;
+  const TrialResult result = TrialBy(Chooser::kModel, &slow, options);
+  ASSERT_EQ(result.decisions.size(), 1u);
+  EXPECT_EQ(result.decisions.front().scored_count, 2);
+  EXPECT_EQ(result.decisions.front().motion_count, 7);
+  EXPECT_EQ(result.decisions.front().chosen, 0);
+  EXPECT_GE(result.decisions.front().choose_s, options.limit_s);
+
+  options.limit_s = 600;
+  options.core_limit_s = 0;
+  SlowBackend none;
+  const TrialResult no_time = TrialBy(Chooser::kModel, &none, options);
+  EXPECT_LT(no_time.decisions.front().scored_count, 7);
+  EXPECT_GT(no_time.decisions.front().core_s, 0);
+
+  std::stop_source stop;
+  const std::jthread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    stop.request_stop();
+  });
+  const auto stopped = RunTrial(Options(), Chooser::kModel, &slow, stop.get_token());
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.status().code(), StatusCode::kCancelled);
+}
+
+TEST(ClosedLoop, AJournalGoesOnWithItsStudyAlone) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "closed_loop_journal.jsonl";
+  std::filesystem::remove(path);
+  ClosedLoopStudy study;
+  study.options = Options();
+  TrialResult trial;
+  trial.seed = 45001;
+  trial.chooser = Chooser::kTool;
+  trial.goal_m = {0.1, 0.2, 0.3};
+  trial.end_m = 0.125;
+  trial.raised_m = 0.0625;
+  trial.has_collided = true;
+  trial.decisions.push_back({3, std::nan(""), 0.125, 0.5, 0.75, 40, 17, 16});
+  {
+    auto journal = TrialJournal::Open(path, study);
+    ASSERT_TRUE(journal.ok()) << journal.status().ToString();
+    ASSERT_TRUE(journal->Add(trial).ok());
+  }
+  std::ofstream(path, std::ios::app) << "{\"seed\": 45002, \"choo";  // cut off while writing
+  {
+    auto journal = TrialJournal::Open(path, study);
+    ASSERT_TRUE(journal.ok()) << journal.status().ToString();
+    const auto found = journal->Find(45001, Chooser::kTool);
+    ASSERT_TRUE(found.has_value());
+    EXPECT_EQ(TrialToJson(*found), TrialToJson(trial));
+    EXPECT_FALSE(journal->Find(45001, Chooser::kModel).has_value());
+    EXPECT_FALSE(journal->Find(45002, Chooser::kTool).has_value());
+    trial.seed = 45002;
+    ASSERT_TRUE(journal->Add(trial).ok());
+  }
+  EXPECT_TRUE(TrialJournal::Open(path, study)->Find(45002, Chooser::kTool).has_value());
+  study.options.limit_s = 5;
+  const auto other = TrialJournal::Open(path, study);
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.status().reason(), reason::ARGUMENT_INVALID);
+}
+
 TEST(ClosedLoop, TextAndRecordCompareByPairs) {
   ClosedLoopStudy study;
+  study.options = LiftOptions();
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
     for (const Chooser chooser : {Chooser::kModel, Chooser::kTool}) {
       TrialResult trial;
@@ -107,17 +219,23 @@ TEST(ClosedLoop, TextAndRecordCompareByPairs) {
       trial.chooser = chooser;
       trial.start_m = 0.15;
       trial.end_m = chooser == Chooser::kModel ? 0.04 : 0.10;
-      trial.decisions.push_back({1, 0.03, trial.end_m, 0.5, 40});
+      trial.raised_m = chooser == Chooser::kModel ? kLiftedM : 0;
+      trial.decisions.push_back({1, 0.03, trial.end_m, 0.5, 0.75, 40, 17, seed == 0 ? 5 : 17});
       study.trials.push_back(trial);
     }
   }
   const nlohmann::ordered_json json = ClosedLoopToJson(study);
   EXPECT_EQ(json["choosers"]["model"]["arrived"], 3);
   EXPECT_EQ(json["choosers"]["tool"]["arrived"], 0);
+  EXPECT_EQ(json["choosers"]["model"]["lifted"], 3);
+  EXPECT_EQ(json["choosers"]["tool"]["lifted"], 0);
+  EXPECT_EQ(json["choosers"]["model"]["cut_short"], 1);
   EXPECT_NEAR(json["choosers"]["tool"]["model_minus_this_cm"]["mean"].get<double>(), -6, 1e-9);
   EXPECT_EQ(json["trials"].size(), 6u);
   EXPECT_NE(ClosedLoopText(study).find("model - tool -6.0"), std::string::npos)
       << ClosedLoopText(study);
+  EXPECT_NE(ClosedLoopText(study).find("lifted 3"), std::string::npos);
+  EXPECT_NE(ClosedLoopText(study).find("cut short 1 of 3"), std::string::npos);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 
 #include "model/cuda/backend.h"
 #include "model/files/checkpoint.h"
+#include "model/lifting/lifted_scene.h"
 #include "tests/model/plane_scene.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/robots/small_robot.h"
@@ -71,6 +72,51 @@ class PredictorTest : public ::testing::Test {
   std::unique_ptr<Predictor> predictor_;
 };
 std::string PredictorTest::dir_;
+
+SceneInput SceneFrom(int first_step) {
+  SceneInput input = MakeScene();
+  input.observations.clear();
+  for (int step = first_step; step < first_step + 2; ++step) {
+    // The plane is seen from further on at each step.
+    input.observations.push_back({{ViewOfPlane("left", step, step * kStepNs),
+                                   ViewOfPlane("right", step + 2, step * kStepNs)}});
+  }
+  input.history_actions = Joints(first_step, 2);
+  return input;
+}
+
+/// Bytes are those of both observations, and the cloud before is taken where every pixel with depth
+/// is a particle, not where some are drawn.
+TEST_F(PredictorTest, TheNextSceneHasTheBytesOfItsFrames) {
+  for (const bool is_drawn : {true, false}) {
+    InterlacerConfig config = TinyConfig();
+    if (!is_drawn) config.data.particle_count = 64 * 48 * 2;
+    WorldModel model(config);
+    InitializeWeights(&model, 1);
+    PerturbHeads(&model);
+    const std::string dir = dir_ + (is_drawn ? "_drawn" : "_whole");
+    ASSERT_TRUE(SaveCheckpoint(dir, model, {}).ok());
+    const auto predictor = *Predictor::Load(dir, {"tiny", DeviceRequest::kCpu});
+    std::filesystem::remove_all(dir);
+    const auto before = *predictor->Lift(SceneFrom(0));
+    const auto of_frames = *predictor->Lift(SceneFrom(1));
+    const auto next = *predictor->LiftNext(SceneFrom(1), *before);
+    const auto& taken = static_cast<const LiftedScene&>(*next);
+    EXPECT_EQ(taken.older.features.const_data_ptr() ==
+                  static_cast<const LiftedScene&>(*before).newer.features.const_data_ptr(),
+              !is_drawn);
+    EXPECT_EQ(taken.older_links, static_cast<const LiftedScene&>(*of_frames).older_links);
+    std::vector<std::vector<float>> ends_m;
+    for (const auto& scene : {of_frames, next}) {
+      const auto rollout = *predictor->Begin(scene, Joints(3, kSteps));
+      for (int step = 0; step < kSteps; ++step) ASSERT_TRUE(rollout->Step().ok());
+      ends_m.push_back((*rollout->ReadParticles())->positions_m);
+    }
+    EXPECT_TRUE(ends_m[0] == ends_m[1]);
+    EXPECT_FALSE(ends_m[0].empty());
+    EXPECT_EQ(next->report().candidate_point_count, of_frames->report().candidate_point_count);
+  }
+}
 
 TEST_F(PredictorTest, Metadata) {
   const ModelMetadata& metadata = predictor_->metadata();

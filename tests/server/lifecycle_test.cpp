@@ -163,6 +163,29 @@ TEST(Load, AFailedWarmUpEndsTheServerWithCodeThree) {
   EXPECT_NE(fixture.server->state(), ServerState::kServing);
 }
 
+/// Three calls at rest of 100, one within a unit with 1000, and sixteen scenes of 50.
+// fm-21
+TEST(Load, LimitsThatTheDeviceCannotHoldEndTheServer) {
+  ServerOptions options = TestServerOptions();
+  options.limits.max_active_calls = 4;
+  options.limits.max_scene_count = 16;
+  options.limits.max_scene_bytes = 1 << 20;
+  const auto exit_with = [&](std::int64_t free_bytes, std::int64_t total_bytes) {
+    auto controls = std::make_shared<ServerControls>();
+    controls->warm_up_memory = ModelMemory{100, 1000, 50, free_bytes, total_bytes};
+    InProcessServer fixture(options, controls);
+    std::optional<ServerExit> exit;
+    EXPECT_TRUE(WaitUntil([&] {
+      exit = fixture.server->Poll();
+      return exit.has_value() || fixture.server->state() == ServerState::kServing;
+    }));
+    return exit;
+  };
+  EXPECT_EQ(exit_with(2100, 4000), std::nullopt);
+  EXPECT_EQ(exit_with(2099, 4000), ServerExit::kInternal) << "others may free what is missing";
+  EXPECT_EQ(exit_with(2000, 2000), ServerExit::kUsage);
+}
+
 // fm-23
 TEST(Load, AnAbsentDeviceEndsTheServerWithCodeSeven) {
   auto controls = std::make_shared<ServerControls>();

@@ -91,12 +91,38 @@ TEST(WarmUp, RunsTwoStepsAndMeasures) {
 }
 
 TEST(WarmUp, CostsGoToTheMetadataThatIsHandedOut) {
-  ServedModel model{std::make_unique<FakePredictor>(), FakeMetadata(), nullptr};
+  ServedModel model{std::make_unique<FakePredictor>(), FakeMetadata(), nullptr, {}};
   ASSERT_TRUE(WarmUp("/no/such/checkpoint", {}, &model).ok());
   EXPECT_GT(model.metadata.ingest_cost_s, 0);
   EXPECT_GT(model.metadata.step_cost_s, 0);
   EXPECT_GT(model.metadata.render_cost_s, 0);
   EXPECT_GT(model.metadata.carry_cost_s, 0);
+}
+
+TEST(WarmUp, MeasuresWhatACallAndASceneTake) {
+  auto controls = std::make_shared<FakeControls>();
+  controls->scene_bytes = 300;
+  controls->held_bytes = 700;
+  controls->peak_bytes = 2000;
+  ServedModel silent{
+      std::make_unique<FakePredictor>(FakeMetadata(), controls), FakeMetadata(), nullptr, {}};
+  ASSERT_TRUE(WarmUp("/no/such/checkpoint", {}, &silent).ok());
+  EXPECT_FALSE(silent.memory.has_value());
+
+  controls = std::make_shared<FakeControls>();
+  controls->scene_bytes = 300;
+  controls->held_bytes = 700;
+  controls->peak_bytes = 2000;
+  controls->memory = DeviceMemory{50, 60, 9000, 10000};
+  ServedModel model{
+      std::make_unique<FakePredictor>(FakeMetadata(), controls), FakeMetadata(), nullptr, {}};
+  ASSERT_TRUE(WarmUp("/no/such/checkpoint", {}, &model).ok());
+  ASSERT_TRUE(model.memory.has_value());
+  EXPECT_EQ(model.memory->held_bytes, 700);
+  EXPECT_EQ(model.memory->peak_bytes, 2000);
+  EXPECT_EQ(model.memory->scene_bytes, 300);
+  EXPECT_EQ(model.memory->free_bytes, 9000);
+  EXPECT_EQ(model.memory->total_bytes, 10000);
 }
 
 TEST(WarmUp, StopsWhenAsked) {

@@ -78,6 +78,10 @@ struct FakeControls {
   Shared<std::vector<Finding>> lift_findings;
   /// Returned by the next Step unless OK.
   Shared<Status> step_status;
+  /// Memory of the device before the first lift; absent: nothing is told.
+  Shared<std::optional<DeviceMemory>> memory;
+  /// What a call holds there from its lift on, and within a unit.
+  std::atomic<std::int64_t> held_bytes{0}, peak_bytes{0};
   /// Particles of every scene, instead of those of its pixels; set before the first call.
   std::optional<Particles> particles;
   Gate gate;
@@ -278,6 +282,14 @@ class FakePredictor final : public Predictor {
   const ModelMetadata& metadata() const override { return metadata_; }
   const std::string& device_name() const override { return device_name_; }
   bool is_device_fallback() const override { return false; }
+  std::optional<DeviceMemory> ReadMemory() const override {
+    auto memory = controls_->memory.Read();
+    if (memory && controls_->lift_count > 0) {
+      memory->peak_bytes = memory->held_bytes + controls_->peak_bytes;
+      memory->held_bytes += controls_->held_bytes;
+    }
+    return memory;
+  }
 
   StatusOr<std::shared_ptr<const Scene>> Lift(const SceneInput& input) override {
     controls_->gate.Pass();

@@ -40,6 +40,7 @@ struct ServerControls : FakeControls {
   double render_cost_s = 0;
   double carry_cost_s = 0;
   Status warm_up_status;
+  std::optional<ModelMemory> warm_up_memory;
   Gate warm_up_gate;
 };
 
@@ -57,6 +58,7 @@ class InProcessServer {
       model->metadata.step_cost_s = controls->step_cost_s;
       model->metadata.render_cost_s = controls->render_cost_s;
       model->metadata.carry_cost_s = controls->carry_cost_s;
+      model->memory = controls->warm_up_memory;
       return controls->warm_up_status;
     };
     auto started = InterlacerServer::Start(options, {{FakeMetadata().model_name, load, warm_up}});

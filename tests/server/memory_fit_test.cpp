@@ -1,0 +1,71 @@
+#include "server/calls/memory_fit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace interlacer {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+Limits SmallLimits() {
+  Limits limits;
+  limits.max_active_calls = 3;
+  limits.max_scene_count = 10;
+  limits.max_scene_bytes = 1024 * kMiB;
+  return limits;
+}
+
+/// A call that holds 100 MiB, 300 within a unit, and scenes of 20.
+ModelMemory Taking(std::int64_t free_bytes, std::int64_t total_bytes) {
+  return {100 * kMiB, 300 * kMiB, 20 * kMiB, free_bytes, total_bytes};
+}
+
+// fm-21
+TEST(MemoryFit, OneCallAtItsPeakOthersAtRestAndAllScenes) {
+  constexpr std::int64_t kNeeded = (300 + 2 * 100 + 10 * 20) * kMiB;
+  EXPECT_TRUE(CheckMemoryFits({Taking(kNeeded, kNeeded)}, SmallLimits()).ok());
+  const Status status = CheckMemoryFits({Taking(kNeeded - 1, kNeeded)}, SmallLimits());
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
+  EXPECT_EQ(status.reason(), reason::DEVICE_OUT_OF_MEMORY);
+  for (const char* word : {"3 active calls (--max-active-calls) of 100 MiB",
+                           "300 MiB while it runs", "10 scenes (--max-scenes) of 20 MiB",
+                           "need 700 MiB", "it would fit with --max-active-calls=2"}) {
+    EXPECT_THAT(status.message(), HasSubstr(word));
+  }
+  EXPECT_THAT(status.message(), Not(HasSubstr("--max-scenes=")));
+}
+
+TEST(MemoryFit, ADeviceThatIsTooSmallIsAMatterOfConfiguration) {
+  const Status status = CheckMemoryFits({Taking(350 * kMiB, 350 * kMiB)}, SmallLimits());
+  EXPECT_EQ(status.reason(), reason::CONFIG_INVALID);
+  EXPECT_THAT(status.message(), HasSubstr("it would fit with --max-active-calls=1 --max-scenes=2"));
+  EXPECT_THAT(CheckMemoryFits({Taking(299 * kMiB, 299 * kMiB)}, SmallLimits()).message(),
+              HasSubstr("not even one call of it fits"));
+}
+
+TEST(MemoryFit, ScenesTakeNoMoreThanTheirBudget) {
+  Limits limits = SmallLimits();
+  limits.max_scene_bytes = 50 * kMiB;
+  EXPECT_TRUE(CheckMemoryFits({Taking(550 * kMiB, 550 * kMiB)}, limits).ok());
+  EXPECT_FALSE(CheckMemoryFits({Taking(549 * kMiB, 550 * kMiB)}, limits).ok());
+}
+
+TEST(MemoryFit, TheHungriestModelCountsAndWhatWasFreeBeforeTheFirst) {
+  ModelMemory second = Taking(400 * kMiB, 2000 * kMiB);
+  second.peak_bytes = 600 * kMiB;
+  const ModelMemory first = Taking(1000 * kMiB, 2000 * kMiB);
+  EXPECT_TRUE(CheckMemoryFits({first, second}, SmallLimits()).ok());
+  second.scene_bytes = 21 * kMiB;
+  EXPECT_FALSE(CheckMemoryFits({first, second}, SmallLimits()).ok());
+}
+
+TEST(MemoryFit, ADeviceThatTellsNothingIsTrusted) {
+  EXPECT_TRUE(CheckMemoryFits({}, SmallLimits()).ok());
+}
+
+}  // namespace
+}  // namespace interlacer
