@@ -64,6 +64,8 @@ struct Metrics::Families {
       Gauge("interlacer_scene_bytes", "memory of the scenes kept");
   prometheus::Family<prometheus::Gauge>& device_lost =
       Gauge("interlacer_device_lost", "1 after the device failed");
+  prometheus::Family<prometheus::Gauge>& tls_files_stale =
+      Gauge("interlacer_tls_files_stale", "1 while changed files of TLS are no good");
   prometheus::Family<prometheus::Counter>& requests =
       Counter("interlacer_requests_total", "finished calls");
   prometheus::Family<prometheus::Counter>& cancelled =
@@ -182,6 +184,7 @@ Metrics::Metrics() : families_(std::make_unique<Families>()) {
   SetState(ServerState::kStarting);
   SetQueue(0, 0);
   SetScenes(0, 0);
+  SetTlsFilesStale(false);
 }
 
 Metrics::~Metrics() = default;
@@ -212,6 +215,10 @@ void Metrics::SetScenes(int count, std::int64_t bytes) {
 void Metrics::SetUnrecorded(std::int64_t count) {
   prometheus::Counter& unrecorded = families_->unrecorded.Add({});
   unrecorded.Increment(static_cast<double>(count) - unrecorded.Value());
+}
+
+void Metrics::SetTlsFilesStale(bool is_stale) {
+  families_->tls_files_stale.Add({}).Set(is_stale ? 1 : 0);
 }
 
 void Metrics::CountSceneEviction(const std::string& cause) {

@@ -409,10 +409,12 @@ void FrontDoor::RefuseClient(const Connection& connection, const Status& status)
 void FrontDoor::RefreshIdentity() {
   const StatusOr<bool> refreshed = identity_->Refresh();
   if (!refreshed.ok()) {
+    is_identity_stale_ = true;
     on_refusal_(refreshed.status());
     Log(LogLevel::kError, "the files of TLS have changed and are no good: the old ones stay",
         {{"error", refreshed.status().message()}});
   } else if (*refreshed) {
+    is_identity_stale_ = false;
     Log(LogLevel::kInfo, "the files of TLS were read again");
   }
 }

@@ -54,6 +54,9 @@ class FrontDoor {
 
   int port() const { return sockets_.port(); }
   bool speaks_tls() const { return identity_ != nullptr; }
+  /// Whether the files of TLS have changed into such that are no good; the old ones serve. Any
+  /// thread.
+  bool has_stale_identity() const { return is_identity_stale_; }
   void Start(HandOver hand_over, Http2Gate::OnRefusal on_refusal);
   /// Asks all clients, also those that come later, to make their next calls elsewhere. They may
   /// stay, and their calls go on. Any thread.
@@ -130,6 +133,7 @@ class FrontDoor {
   ListeningSockets sockets_;
   const std::unique_ptr<TlsIdentity> identity_;
   Clock::time_point next_refresh_;
+  std::atomic<bool> is_identity_stale_{false};
   Clock::time_point next_refusal_log_;
   UniqueFd epoll_;
   UniqueFd wake_;
