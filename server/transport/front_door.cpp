@@ -279,7 +279,7 @@ void FrontDoor::Accept(int listener) {
 void FrontDoor::MakeRoom() {
   if (static_cast<int>(connections_.size()) < max_connections_) return;
   const auto rank = [](const Connection& connection) {
-    return std::tuple(connection.gate.has_preface(), !connection.gate.is_idle(),
+    return std::tuple(connection.gate.has_preface(), connection.gate.has_work(),
                       connection.last_heard);
   };
   End(std::min_element(connections_.begin(), connections_.end(), [&](const auto& a, const auto& b) {
@@ -428,7 +428,7 @@ void FrontDoor::Tick(Clock::time_point now) {
   for (auto it = connections_.begin(); it != connections_.end();) {
     const auto here = it++;
     Connection& connection = here->second;
-    connection.gate.Tick(now);
+    if (!connection.is_ending && !connection.gate.Tick(now)) connection.is_ending = true;
     if (is_draining_) connection.gate.AskToLeave();
     const bool is_mute = (!connection.gate.has_preface() || connection.is_ending) &&
                          now > connection.last_heard + kPatience;

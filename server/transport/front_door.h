@@ -7,7 +7,8 @@
 /// for ever for the rest of one, may never accept again after it was out of descriptors, and ends
 /// all calls of a connection for one bad header. Each connection passes an Http2Gate. The number of
 /// connections is bounded, by the descriptors of the process too: beyond, the one that has been
-/// silent longest ends, first such that have never spoken HTTP/2. The bytes of all messages that
+/// silent longest ends, first such that have never spoken HTTP/2, last such that wait for an answer
+/// of the device. The bytes of all messages that
 /// are not whole yet are bounded: beyond, the upload that has taken longest is refused. One thread
 /// of its own; Open, Start and Stop from one thread.
 
