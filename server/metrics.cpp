@@ -29,7 +29,7 @@ const Buckets kMeters = {.001, .002, .005, .01, .02, .03, .05, .1, .2};
 /// A scrape has its thread for this long at most, so that clients that send half a request hold up
 /// others for a moment only, however many they are.
 constexpr char kScrapeThreads[] = "16";
-constexpr char kScrapeTimeoutMs[] = "500";
+constexpr char kScrapeTimeoutMs[] = "250";
 
 constexpr ServerState kStates[] = {ServerState::kStarting, ServerState::kWarmingUp,
                                    ServerState::kServing, ServerState::kDraining,

@@ -31,6 +31,8 @@ constexpr std::size_t kReadBytes = 256 << 10;
 constexpr std::size_t kMaxWaitingBytes = 256 << 10;
 constexpr int kTickMs = 100;
 constexpr int kMaxEvents = 64;
+/// Between looks at those that are there: in a flood MakeRoom would end who has spoken already.
+constexpr int kMaxAcceptsAtOnce = 16;
 /// A connection has this long to say that it speaks HTTP/2, and to read the last words.
 constexpr std::chrono::seconds kPatience(10);
 /// Time for the library's last words when the server stops.
@@ -255,7 +257,7 @@ void FrontDoor::Run() {
 }
 
 void FrontDoor::Accept(int listener) {
-  while (true) {
+  for (int count = 0; count < kMaxAcceptsAtOnce; ++count) {
     UniqueFd client(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (client.is_open()) {
       MakeRoom();
