@@ -133,9 +133,14 @@ Status CheckPngHeader(const PngHeader& header, Bytes data, const ImageLimits& li
 
 enum class PngTarget { kRgb8, kGray16 };
 
+/// Of compressed bytes behind the last row. The library inflates all that is there, a thousand
+/// times as much, to look for the end.
+constexpr std::size_t kMaxPngTailBytes = 64 << 10;
+
 struct PngSource {
   Bytes data;
   std::size_t position = 0;
+  std::size_t end = data.size();
   std::array<char, 160> error{};
 };
 
@@ -149,7 +154,10 @@ void OnPngWarning(png_structp, png_const_charp) {}
 
 void ReadPngData(png_structp png, png_bytep out, png_size_t count) {
   auto* source = static_cast<PngSource*>(png_get_io_ptr(png));
-  if (count > source->data.size() - source->position) png_error(png, "the data ends too early");
+  if (count > source->end - source->position) {
+    png_error(png, source->end < source->data.size() ? "more data than its pixels need"
+                                                     : "the data ends too early");
+  }
   std::memcpy(out, source->data.data() + source->position, count);
   source->position += count;
 }
@@ -180,6 +188,8 @@ bool RunPngDecoder(PngSource* source, PngTarget target, png_bytepp rows, std::si
   png_read_update_info(png, info);
   if (png_get_rowbytes(png, info) != row_bytes) png_error(png, "unexpected row length");
   png_read_image(png, rows);
+  source->end =
+      source->position + std::min(source->data.size() - source->position, kMaxPngTailBytes);
   png_read_end(png, nullptr);
   png_destroy_read_struct(&png, &info, nullptr);
   return true;
@@ -223,8 +233,7 @@ Status DecodePng(Bytes data, const ImageSize& size, PngTarget target, std::uint8
   std::vector<png_bytep> rows(size.height_px);
   for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = pixels + y * row_bytes;
   const std::vector<std::uint8_t> parts = PixelParts(data);
-  PngSource source;
-  source.data = parts;
+  PngSource source{parts};
   if (!RunPngDecoder(&source, target, rows.data(), row_bytes)) {
     return Undecodable(std::string("PNG cannot be decoded: ") + source.error.data());
   }

@@ -29,7 +29,7 @@ const Buckets kMeters = {.001, .002, .005, .01, .02, .03, .05, .1, .2};
 /// A scrape has its thread for this long at most, so that clients that send half a request hold up
 /// others for a moment only, however many they are.
 constexpr char kScrapeThreads[] = "16";
-constexpr char kScrapeTimeoutMs[] = "500";
+constexpr char kScrapeTimeoutMs[] = "250";
 
 constexpr ServerState kStates[] = {ServerState::kStarting, ServerState::kWarmingUp,
                                    ServerState::kServing, ServerState::kDraining,
@@ -64,6 +64,8 @@ struct Metrics::Families {
       Gauge("interlacer_scene_bytes", "memory of the scenes kept");
   prometheus::Family<prometheus::Gauge>& device_lost =
       Gauge("interlacer_device_lost", "1 after the device failed");
+  prometheus::Family<prometheus::Gauge>& tls_files_stale =
+      Gauge("interlacer_tls_files_stale", "1 while changed files of TLS are no good");
   prometheus::Family<prometheus::Counter>& requests =
       Counter("interlacer_requests_total", "finished calls");
   prometheus::Family<prometheus::Counter>& cancelled =
@@ -182,6 +184,7 @@ Metrics::Metrics() : families_(std::make_unique<Families>()) {
   SetState(ServerState::kStarting);
   SetQueue(0, 0);
   SetScenes(0, 0);
+  SetTlsFilesStale(false);
 }
 
 Metrics::~Metrics() = default;
@@ -212,6 +215,10 @@ void Metrics::SetScenes(int count, std::int64_t bytes) {
 void Metrics::SetUnrecorded(std::int64_t count) {
   prometheus::Counter& unrecorded = families_->unrecorded.Add({});
   unrecorded.Increment(static_cast<double>(count) - unrecorded.Value());
+}
+
+void Metrics::SetTlsFilesStale(bool is_stale) {
+  families_->tls_files_stale.Add({}).Set(is_stale ? 1 : 0);
 }
 
 void Metrics::CountSceneEviction(const std::string& cause) {

@@ -28,6 +28,8 @@ class Metrics {
   void SetScenes(int count, std::int64_t bytes);
   /// Messages since the start that a recording lacks.
   void SetUnrecorded(std::int64_t count);
+  /// Whether changed files of TLS are no good, so that the old ones serve until they expire.
+  void SetTlsFilesStale(bool is_stale);
   /// `cause` is "expired", "memory" or "deleted".
   void CountSceneEviction(const std::string& cause);
   /// Updates request counter, durations by stage, sizes and cancellations.

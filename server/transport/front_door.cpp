@@ -31,6 +31,8 @@ constexpr std::size_t kReadBytes = 256 << 10;
 constexpr std::size_t kMaxWaitingBytes = 256 << 10;
 constexpr int kTickMs = 100;
 constexpr int kMaxEvents = 64;
+/// Between looks at those that are there: in a flood MakeRoom would end who has spoken already.
+constexpr int kMaxAcceptsAtOnce = 16;
 /// A connection has this long to say that it speaks HTTP/2, and to read the last words.
 constexpr std::chrono::seconds kPatience(10);
 /// Time for the library's last words when the server stops.
@@ -255,7 +257,7 @@ void FrontDoor::Run() {
 }
 
 void FrontDoor::Accept(int listener) {
-  while (true) {
+  for (int count = 0; count < kMaxAcceptsAtOnce; ++count) {
     UniqueFd client(accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (client.is_open()) {
       MakeRoom();
@@ -279,7 +281,7 @@ void FrontDoor::Accept(int listener) {
 void FrontDoor::MakeRoom() {
   if (static_cast<int>(connections_.size()) < max_connections_) return;
   const auto rank = [](const Connection& connection) {
-    return std::tuple(connection.gate.has_preface(), !connection.gate.is_idle(),
+    return std::tuple(connection.gate.has_preface(), connection.gate.has_work(),
                       connection.last_heard);
   };
   End(std::min_element(connections_.begin(), connections_.end(), [&](const auto& a, const auto& b) {
@@ -409,10 +411,12 @@ void FrontDoor::RefuseClient(const Connection& connection, const Status& status)
 void FrontDoor::RefreshIdentity() {
   const StatusOr<bool> refreshed = identity_->Refresh();
   if (!refreshed.ok()) {
+    is_identity_stale_ = true;
     on_refusal_(refreshed.status());
     Log(LogLevel::kError, "the files of TLS have changed and are no good: the old ones stay",
         {{"error", refreshed.status().message()}});
   } else if (*refreshed) {
+    is_identity_stale_ = false;
     Log(LogLevel::kInfo, "the files of TLS were read again");
   }
 }
@@ -426,7 +430,7 @@ void FrontDoor::Tick(Clock::time_point now) {
   for (auto it = connections_.begin(); it != connections_.end();) {
     const auto here = it++;
     Connection& connection = here->second;
-    connection.gate.Tick(now);
+    if (!connection.is_ending && !connection.gate.Tick(now)) connection.is_ending = true;
     if (is_draining_) connection.gate.AskToLeave();
     const bool is_mute = (!connection.gate.has_preface() || connection.is_ending) &&
                          now > connection.last_heard + kPatience;

@@ -7,7 +7,8 @@
 /// for ever for the rest of one, may never accept again after it was out of descriptors, and ends
 /// all calls of a connection for one bad header. Each connection passes an Http2Gate. The number of
 /// connections is bounded, by the descriptors of the process too: beyond, the one that has been
-/// silent longest ends, first such that have never spoken HTTP/2. The bytes of all messages that
+/// silent longest ends, first such that have never spoken HTTP/2, last such that wait for an answer
+/// of the device. The bytes of all messages that
 /// are not whole yet are bounded: beyond, the upload that has taken longest is refused. One thread
 /// of its own; Open, Start and Stop from one thread.
 
@@ -54,6 +55,9 @@ class FrontDoor {
 
   int port() const { return sockets_.port(); }
   bool speaks_tls() const { return identity_ != nullptr; }
+  /// Whether the files of TLS have changed into such that are no good; the old ones serve. Any
+  /// thread.
+  bool has_stale_identity() const { return is_identity_stale_; }
   void Start(HandOver hand_over, Http2Gate::OnRefusal on_refusal);
   /// Asks all clients, also those that come later, to make their next calls elsewhere. They may
   /// stay, and their calls go on. Any thread.
@@ -130,6 +134,7 @@ class FrontDoor {
   ListeningSockets sockets_;
   const std::unique_ptr<TlsIdentity> identity_;
   Clock::time_point next_refresh_;
+  std::atomic<bool> is_identity_stale_{false};
   Clock::time_point next_refusal_log_;
   UniqueFd epoll_;
   UniqueFd wake_;

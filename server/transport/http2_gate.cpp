@@ -1,6 +1,7 @@
 #include "server/transport/http2_gate.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "server/transport/request_headers.h"
@@ -17,9 +18,22 @@ using http2::NumberFrame;
 
 constexpr std::size_t kPriorityBytes = 5;
 constexpr std::size_t kMaxHeaderBlockBytes = 64 << 10;
+/// Frames may be empty, so that bytes alone bound nothing.
+constexpr int kMaxHeaderBlockFrames = 64;
+/// Of methods that do not send frames to the device.
+constexpr std::int64_t kMaxSmallMessageBytes = 64 << 10;
+constexpr std::string_view kService = "/interlacer.v1.InterlacerService/";
+constexpr std::array<std::string_view, 5> kDeviceMethods = {
+    "ValidateScene", "PredictRollout", "PredictCandidates", "CreateScene", "UpdateScene"};
 
 Bytes BytesOf(std::string_view text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
+
+bool IsOfDevice(std::string_view path) {
+  if (!path.starts_with(kService)) return false;
+  path.remove_prefix(kService.size());
+  return std::find(kDeviceMethods.begin(), kDeviceMethods.end(), path) != kDeviceMethods.end();
 }
 
 }  // namespace
@@ -66,7 +80,9 @@ bool Http2Gate::BeginFrame() {
       return frame.stream != 0 || Violation(http2::kProtocolError, "DATA of no stream");
     case http2::kHeaders:
     case http2::kContinuation:
-      return block_.size() + frame.size_bytes <= kMaxHeaderBlockBytes ||
+      block_frame_count_ = is_continuation ? block_frame_count_ + 1 : 1;
+      return (block_.size() + frame.size_bytes <= kMaxHeaderBlockBytes &&
+              block_frame_count_ <= kMaxHeaderBlockFrames) ||
              Violation(http2::kEnhanceYourCalm, "a header block is too large");
     case http2::kPushPromise:
       return Violation(http2::kProtocolError, "a client cannot push");
@@ -114,7 +130,10 @@ void Http2Gate::TakeData(Bytes bytes, Clock::time_point now) {
   }
   MessageReader& request = it->second.request;
   const std::int64_t before = request.waiting_bytes();
-  const Status status = request.Read(bytes, now, limits_.max_message_bytes);
+  const std::int64_t max_bytes = it->second.is_of_device
+                                     ? limits_.max_message_bytes
+                                     : std::min(limits_.max_message_bytes, kMaxSmallMessageBytes);
+  const Status status = request.Read(bytes, now, max_bytes);
   upload_bytes_ += request.waiting_bytes() - before;
   if (!status.ok()) {
     ReturnWindow(0, bytes.size());
@@ -135,7 +154,7 @@ bool Http2Gate::EndFrame(Clock::time_point now) {
       return true;
     }
     case http2::kHeaders:
-      if (!EndHeadersFrame()) return false;
+      if (!EndHeadersFrame(now)) return false;
       break;
     case http2::kContinuation:
       block_ += payload_;
@@ -170,8 +189,9 @@ void Http2Gate::EndControlFrame() {
   library_frames_.Raw(payload_);
 }
 
-bool Http2Gate::EndHeadersFrame() {
+bool Http2Gate::EndHeadersFrame(Clock::time_point now) {
   open_headers_ = client_.frame;
+  block_start_ = now;
   Bytes block = BytesOf(payload_);
   std::size_t pad_bytes = 0;
   if (open_headers_->has(http2::kPadded)) {
@@ -218,7 +238,9 @@ bool Http2Gate::EndHeaderBlock(Clock::time_point now) {
     SendToClient(NumberFrame(http2::kResetStream, frame.stream, http2::kRefusedStream));
     return true;
   }
-  Stream& stream = streams_.try_emplace(frame.stream, Stream{MessageReader(now)}).first->second;
+  Stream& stream =
+      streams_.try_emplace(frame.stream, Stream{MessageReader(now), IsOfDevice(headers.path())})
+          .first->second;
   if (is_end) stream.request.End();
   library_frames_.Headers(frame.stream, headers.block(), is_end);
   return true;
@@ -317,11 +339,21 @@ void Http2Gate::EndLibraryFrame() {
   }
 }
 
-void Http2Gate::Tick(Clock::time_point now) {
+bool Http2Gate::Tick(Clock::time_point now) {
+  if (open_headers_ && now >= block_start_ + limits_.upload_timeout) {
+    return Violation(http2::kEnhanceYourCalm, "a header block takes too long");
+  }
   while (const auto oldest = oldest_upload()) {
-    if (now < *oldest + limits_.upload_timeout) return;
+    if (now < *oldest + limits_.upload_timeout) break;
     RefuseOldestUpload();
   }
+  return true;
+}
+
+bool Http2Gate::has_work() const {
+  return std::any_of(streams_.begin(), streams_.end(), [](const auto& stream) {
+    return stream.second.is_of_device && stream.second.request.has_message();
+  });
 }
 
 std::optional<Http2Gate::Clock::time_point> Http2Gate::oldest_upload() const {

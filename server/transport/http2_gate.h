@@ -4,12 +4,13 @@
 /// library, frame by frame; bytes in, bytes out, no sockets.
 ///
 /// From the client only headers that RequestHeaders takes, messages of at most max_message_bytes
-/// that are not compressed, uploads that end within upload_timeout and max_streams calls at once
-/// pass; a call that breaks a rule gets a status of its own and the others of the connection go on.
-/// A connection that breaks the protocol itself is told so and ends. Header blocks are written anew
-/// without references to earlier ones, so that the library sees nothing of those that were refused.
-/// DATA frames are joined and cut to the size that every receiver takes. From the library
-/// everything passes, windows and settings of both sides too. One thread.
+/// that are not compressed, headers and uploads that end within upload_timeout and max_streams
+/// calls at once pass; methods that send no frames have small messages; a call that breaks a rule
+/// gets a status of its own and the others of the connection go on. A connection that breaks the
+/// protocol itself is told so and ends. Header blocks are written anew without references to
+/// earlier ones, so that the library sees nothing of those that were refused. DATA frames are
+/// joined and cut to the size that every receiver takes. From the library everything passes,
+/// windows and settings of both sides too. One thread.
 
 #include <chrono>
 #include <cstdint>
@@ -47,8 +48,8 @@ class Http2Gate {
   /// False when the connection must end once to_client has been sent.
   bool FromClient(Bytes bytes, Clock::time_point now);
   void FromLibrary(Bytes bytes);
-  /// Refuses uploads that are over their time.
-  void Tick(Clock::time_point now);
+  /// Refuses uploads that are over their time. False when the connection must end, as above.
+  bool Tick(Clock::time_point now);
 
   /// Tells the client to take another connection for its next calls; those it has made go on.
   void AskToLeave();
@@ -62,9 +63,11 @@ class Http2Gate {
   /// Time since which the oldest of these has been under way.
   std::optional<Clock::time_point> oldest_upload() const;
   void RefuseOldestUpload();
-  /// Whether a client has said that it speaks HTTP/2, and whether it has calls.
+  /// Whether a client has said that it speaks HTTP/2.
   bool has_preface() const { return preface_count_ == kPreface.size(); }
-  bool is_idle() const { return streams_.empty(); }
+  /// Whether it waits for an answer that the device works on, of which admission lets few be at
+  /// once; health watches and requests that are not whole are none.
+  bool has_work() const;
 
  private:
   static constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -72,6 +75,7 @@ class Http2Gate {
   /// A call that the library knows.
   struct Stream {
     MessageReader request;
+    bool is_of_device = false;
     bool has_response = false;
   };
 
@@ -79,7 +83,7 @@ class Http2Gate {
   bool BeginFrame();
   bool TakePayload(Bytes bytes, Clock::time_point now);
   bool EndFrame(Clock::time_point now);
-  bool EndHeadersFrame();
+  bool EndHeadersFrame(Clock::time_point now);
   bool EndHeaderBlock(Clock::time_point now);
   bool Violation(http2::ErrorCode code, const std::string& what);
 
@@ -111,6 +115,8 @@ class Http2Gate {
   std::string payload_;
   /// First frame of a header block whose end has not come, and its bytes so far.
   std::optional<http2::Frame> open_headers_;
+  Clock::time_point block_start_;
+  int block_frame_count_ = 0;
   std::string block_;
   std::optional<std::size_t> pad_bytes_;
   std::uint32_t last_stream_ = 0;

@@ -302,6 +302,7 @@ std::optional<ServerExit> InterlacerServer::Poll() {
   metrics_.SetQueue(worker_.queue_length(), worker_.active_count());
   scenes_.DropExpired(Clock::now());
   metrics_.SetScenes(scenes_.count(), scenes_.used_bytes());
+  metrics_.SetTlsFilesStale(door_->has_stale_identity());
   if (recorder_ != nullptr) metrics_.SetUnrecorded(recorder_->lost_count());
   calls_.AbortStalled(options_.limits.slow_reader_timeout_s);
   calls_.LimitWaiting(options_.limits.max_inflight_request_bytes);

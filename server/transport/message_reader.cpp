@@ -8,6 +8,19 @@ namespace interlacer {
 
 using http2::Bytes;
 
+namespace {
+
+Status TooLarge(const std::string& what, std::int64_t got_bytes, std::int64_t limit_bytes,
+                const std::string& help) {
+  const std::string got = std::to_string(got_bytes), limit = std::to_string(limit_bytes);
+  return ResourceExhausted(reason::HOST_MEMORY,
+                           what + " " + got + " bytes, the limit is " + limit + help)
+      .WithMetadata("got", got)
+      .WithMetadata("limit", limit);
+}
+
+}  // namespace
+
 Status MessageReader::Read(Bytes bytes, Clock::time_point now, std::int64_t max_message_bytes) {
   while (!bytes.empty()) {
     if (prefix_count_ < kPrefixBytes) {
@@ -21,13 +34,12 @@ Status MessageReader::Read(Bytes bytes, Clock::time_point now, std::int64_t max_
       }
       left_bytes_ = http2::ReadNumber(Bytes(prefix_).subspan(1));
       if (left_bytes_ > max_message_bytes) {
-        const std::string got = std::to_string(left_bytes_);
-        const std::string limit = std::to_string(max_message_bytes);
-        return ResourceExhausted(reason::HOST_MEMORY, "a message has " + got +
-                                                          " bytes, the limit is " + limit +
-                                                          " (--max-request-bytes)")
-            .WithMetadata("got", got)
-            .WithMetadata("limit", limit);
+        return TooLarge("a message has", left_bytes_, max_message_bytes,
+                        ", --max-request-bytes of methods that take frames");
+      }
+      if (has_message_) later_bytes_ += left_bytes_ + static_cast<std::int64_t>(kPrefixBytes);
+      if (later_bytes_ > kMaxLaterBytes) {
+        return TooLarge("the messages behind the first have", later_bytes_, kMaxLaterBytes, "");
       }
     }
     const auto count = std::min<std::int64_t>(left_bytes_, std::ssize(bytes));

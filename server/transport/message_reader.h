@@ -2,6 +2,9 @@
 
 /// Follows the messages of one call on their way to the gRPC library: five bytes that announce a
 /// message, then the message, again and again. Checks each as soon as it is announced. One thread.
+///
+/// All methods but reflection take one message. The library keeps what comes behind it, unread, up
+/// to windows that it widens for fast clients, and nobody counts it: so that is little.
 
 #include <array>
 #include <chrono>
@@ -21,7 +24,8 @@ class MessageReader {
   explicit MessageReader(Clock::time_point start) : start_(start) {}
 
   /// Errors: UNIMPLEMENTED for a compressed message, RESOURCE_EXHAUSTED HOST_MEMORY for one of more
-  /// than `max_message_bytes`; the call is over then.
+  /// than `max_message_bytes` and for more than kMaxLaterBytes behind the first; the call is over
+  /// then.
   Status Read(http2::Bytes bytes, Clock::time_point now, std::int64_t max_message_bytes);
   /// The client has sent all of its side.
   void End();
@@ -37,11 +41,13 @@ class MessageReader {
 
  private:
   static constexpr std::size_t kPrefixBytes = 5;
+  static constexpr std::int64_t kMaxLaterBytes = 64 << 10;
   Clock::time_point start_;
   std::array<std::uint8_t, kPrefixBytes> prefix_{};
   std::size_t prefix_count_ = 0;
   std::int64_t left_bytes_ = 0;
   std::int64_t waiting_bytes_ = 0;
+  std::int64_t later_bytes_ = 0;
   bool has_message_ = false;
   bool is_ended_ = false;
 };

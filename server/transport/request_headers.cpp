@@ -83,6 +83,7 @@ void RequestHeaders::Add(std::string_view name, std::string_view value) {
   const std::string expected = Expected(name, is_raw ? "" : value);
   if (!expected.empty()) return refuse(expected);
   if (IsDropped(name)) return;
+  if (name == ":path") path_ = value;
   if (!is_binary || is_raw) return AppendHeaderField(name, value, &block_);
   // Several values of one name may come as one, with commas.
   for (std::size_t begin = 0; begin <= value.size();) {

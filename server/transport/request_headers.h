@@ -28,10 +28,13 @@ class RequestHeaders {
   const Status& status() const { return status_; }
   /// As a header block that refers to no earlier one.
   const std::string& block() const { return block_; }
+  /// The method that is called, as the client names it.
+  const std::string& path() const { return path_; }
 
  private:
   Status status_;
   std::string block_;
+  std::string path_;
   std::size_t list_bytes_ = 0;
 };
 

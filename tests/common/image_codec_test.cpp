@@ -233,6 +233,28 @@ TEST(JpegTest, TruncatedDataIsAnErrorNotGreyPixels) {
   }
 }
 
+/// The library would inflate all of it, at a gigabyte a second.
+// fm-4
+TEST(PngTest, DataBehindTheLastRowIsLittle) {
+  const auto cut_to = [](int row_count, Bytes data) {
+    Bytes header(data.begin() + 16, data.begin() + 29);
+    header[7] = static_cast<std::uint8_t>(row_count);
+    header[4] = header[5] = header[6] = 0;
+    const Bytes chunk = PngChunk("IHDR", header);
+    std::copy(chunk.begin(), chunk.end(), data.begin() + 8);
+    return data;
+  };
+  const RgbImage tall = RandomImage(64, 1000);
+  const auto some = DecodePngRgb(cut_to(200, EncodePng(RandomImage(64, 210))));
+  ASSERT_TRUE(some.ok()) << some.status().ToString();
+  EXPECT_EQ(some->height_px, 200);
+  const auto much = DecodePngRgb(cut_to(200, EncodePng(tall)));
+  ASSERT_FALSE(much.ok());
+  EXPECT_EQ(much.status().reason(), "IMAGE_UNDECODABLE");
+  EXPECT_NE(much.status().message().find("more data than its pixels need"), std::string::npos)
+      << much.status().ToString();
+}
+
 // fm-4
 TEST(JpegTest, HugeHeadersAllocateNothing) {
   Bytes bomb = EncodeJpeg(SmoothImage(16, 16), 90);

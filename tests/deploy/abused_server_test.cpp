@@ -6,8 +6,10 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -168,9 +170,18 @@ TEST(AbusedServer, HoldsAgainstTheAttacksOfTheScript) {
   EXPECT_EQ(server.Stop().exit_code, 0);
 }
 
+/// As many as INTERLACER_SOAK_CALLS says, with which the program of the test runs by itself, since
+/// ctest would end it.
+int SoakCalls() {
+  const char* const text = std::getenv("INTERLACER_SOAK_CALLS");
+  return text == nullptr ? 2000 : std::stoi(text);
+}
+
 // fm-33
 TEST(AbusedServer, TwoThousandCallsLeaveNothing) {
-  constexpr int kRounds = 4, kClients = 4, kCallsOfClient = 125, kPredictionEvery = 25;
+  constexpr int kRounds = 4, kClients = 4, kPredictionEvery = 25;
+  const int calls_of_client = SoakCalls() / (kRounds * kClients);
+  ASSERT_GE(calls_of_client, kPredictionEvery);
   RunningServer server;
   ASSERT_TRUE(server.WaitUntilReady());
   const ModelMetadata model = *server.Connect()->GetModelMetadata({});
@@ -178,7 +189,7 @@ TEST(AbusedServer, TwoThousandCallsLeaveNothing) {
   const ActionSequence too_long = RestingRobot(model, 1000);
   const auto call_often = [&] {
     const auto client = server.Connect();
-    for (int i = 0; i < kCallsOfClient; ++i) {
+    for (int i = 0; i < calls_of_client; ++i) {
       if (i % kPredictionEvery == 0) {
         EXPECT_TRUE(Predict(client.get(), model, 1, RequestPriority::kNormal).ok());
       } else if (i % 4 == 0) {
@@ -200,6 +211,8 @@ TEST(AbusedServer, TwoThousandCallsLeaveNothing) {
     clients.clear();
     std::this_thread::sleep_for(std::chrono::seconds(3));  // memory of the burst goes back
     now = HoldingsOf(server.process().id());
+    std::cout << kClients * calls_of_client << " calls later: " << now.resident_kb << " kB, "
+              << now.threads << " threads, " << now.descriptors << " descriptors" << std::endl;
   }
   const Holdings &before = held[kRounds - 2], &after = held[kRounds - 1];
   EXPECT_LE(after.resident_kb - before.resident_kb, 8 << 10);

@@ -140,6 +140,17 @@ TEST(Deploy, TheAlertsAreTakenByPrometheus) {
   const std::string file = (kSource / "deploy/monitoring/alerts.yaml").string();
   const ProcessResult checked = ChildProcess({kPromtool, "check", "rules", file}).Wait();
   EXPECT_EQ(checked.exit_code, 0) << checked.out << checked.err;
+
+  const std::string cases = ReadFile(kSource / "tests/deploy/alerts_test.yaml");
+  for (const std::string& alert : Matches(ReadFile(file), "- alert: ([A-Za-z]+)", 1)) {
+    const std::regex fires("alertname: " + alert + "\n[^\n]*\n *exp_alerts:\n");
+    EXPECT_TRUE(std::regex_search(cases, fires)) << alert << " is never seen to fire";
+  }
+  const TempFolder folder;
+  std::ofstream(folder.File("cases.yaml")) << std::regex_replace(cases, std::regex("RULES"), file);
+  const ProcessResult fired =
+      ChildProcess({kPromtool, "test", "rules", folder.File("cases.yaml")}).Wait();
+  EXPECT_EQ(fired.exit_code, 0) << fired.out << fired.err;
 }
 
 TEST(Deploy, TheConfigurationFileIsValid) {

@@ -51,12 +51,14 @@ TEST(ServerProcess, OfTwoHundredCallersTheQueueTakesSomeAndRefusesTheOthersAtOnc
   ASSERT_TRUE(server.WaitUntilReady());
   const ModelMetadata model = *server.Connect()->GetModelMetadata({});
   std::vector<Status> ends(kCallers);
+  std::atomic<const Status*> last_end = nullptr;
   {
     std::vector<std::jthread> callers;
     for (int i = 0; i < kCallers; ++i) {
       callers.emplace_back([&, i] {
         const auto client = server.Connect();
         ends[i] = PredictTable(client.get(), model, 2);
+        last_end = &ends[i];
       });
     }
   }
@@ -68,6 +70,8 @@ TEST(ServerProcess, OfTwoHundredCallersTheQueueTakesSomeAndRefusesTheOthersAtOnc
     }
   }
   EXPECT_GE(success_count, 8);
+  EXPECT_TRUE(last_end.load()->ok())
+      << "whoever is refused hears it before those end that were ahead";
   EXPECT_TRUE(PredictTable(server.Connect().get(), model, 1).ok());
 }
 
@@ -78,6 +82,23 @@ TEST(ServerProcess, AUnitThatHangsEndsItWithCodeSeventy) {
   const auto client = server.Connect();
   const ModelMetadata model = *client->GetModelMetadata({});
   EXPECT_FALSE(PredictTable(client.get(), model, 8).ok());
+  EXPECT_EQ(server.process().Wait().exit_code, kInternal);
+}
+
+// fm-22
+TEST(ServerProcess, ADeviceThatIsLostEndsItWithCodeSeventy) {
+  const TempFolder folder;
+  const std::string sign = folder.File("lost");
+  RunningServer server(
+      "127.0.0.1:0", {},
+      {"LD_PRELOAD=" INTERLACER_LOST_DEVICE, "INTERLACER_LOST_DEVICE_FILE=" + sign});
+  ASSERT_TRUE(server.WaitUntilReady());
+  const auto client = server.Connect();
+  const ModelMetadata model = *client->GetModelMetadata({});
+  std::ofstream{sign};
+  const Status status = PredictTable(client.get(), model, 2);
+  EXPECT_EQ(status.reason(), reason::DEVICE_LOST) << status.ToString();
+  EXPECT_FALSE(PredictTable(server.Connect().get(), model, 1).ok());
   EXPECT_EQ(server.process().Wait().exit_code, kInternal);
 }
 

@@ -1,8 +1,6 @@
 /// The server's own TLS: who gets in, renewed files, and clients that speak none.
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,6 +12,8 @@
 
 #include "tests/deploy/running_server.h"
 #include "tests/support/authority.h"
+#include "tests/support/connect_to_loopback.h"
+#include "tests/support/free_port.h"
 #include "tests/support/notify_socket.h"
 #include "tests/support/temp_folder.h"
 
@@ -42,7 +42,8 @@ class TlsTest : public ::testing::Test {
   }
   void Start(std::vector<std::string> more = {}, const std::vector<std::string>& variables = {}) {
     more.insert(more.end(), {"--tls-cert", File("now.pem"), "--tls-key", File("now.key"),
-                             "--tls-client-ca", File("clients.pem")});
+                             "--tls-client-ca", File("clients.pem"), "--metrics-address",
+                             "127.0.0.1:" + std::to_string(metrics_port_)});
     server_ = std::make_unique<RunningServer>("127.0.0.1:0", more, variables);
     ASSERT_TRUE(Eventually([&] {
       const auto info = Connect("robot")->GetServerInfo({});
@@ -69,6 +70,20 @@ class TlsTest : public ::testing::Test {
     }
     return count;
   }
+  /// Whether a scrape of the server soon has this line.
+  bool Shows(const std::string& line) const {
+    return Eventually([&] {
+      const int fd = ConnectToLoopback(metrics_port_);
+      const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
+      EXPECT_EQ(send(fd, request.data(), request.size(), MSG_NOSIGNAL), std::ssize(request));
+      std::string page, part(10'000, '\0');
+      for (ssize_t count = 0; (count = recv(fd, part.data(), part.size(), 0)) > 0;) {
+        page.append(part, 0, static_cast<std::size_t>(count));
+      }
+      close(fd);
+      return page.find("\n" + line + "\n") != std::string::npos;
+    });
+  }
   /// How the server's start with these words ends.
   static ProcessResult Fail(std::vector<std::string> words) {
     words.insert(words.begin(), {INTERLACER_SERVER_PROGRAM, "--model",
@@ -78,6 +93,7 @@ class TlsTest : public ::testing::Test {
   }
 
   const TempFolder folder_;
+  const int metrics_port_ = FreePort();
   std::unique_ptr<RunningServer> server_;
 };
 
@@ -103,8 +119,10 @@ TEST_F(TlsTest, OnlyListedClientsOfTheAuthorityAreServed) {
 // fm-30
 TEST_F(TlsTest, RenewedFilesAreTakenAndBrokenOnesAreNot) {
   Start();
+  EXPECT_TRUE(Shows("interlacer_tls_files_stale 0"));
   std::ofstream(File("now.key")) << "no key";
   EXPECT_TRUE(Logs("the old ones stay")) << server_->process().Err();
+  EXPECT_TRUE(Shows("interlacer_tls_files_stale 1"));
   EXPECT_EQ(CodeOf("robot"), StatusCode::kOk);
   std::filesystem::copy_file(File("robot.key"), File("now.key"),
                              std::filesystem::copy_options::overwrite_existing);
@@ -121,6 +139,7 @@ TEST_F(TlsTest, RenewedFilesAreTakenAndBrokenOnesAreNot) {
   EXPECT_TRUE(Eventually([&] { return CodeOf("stranger") == StatusCode::kOk; }));
   EXPECT_EQ(CodeOf("robot"), StatusCode::kUnavailable) << "its authority is none any more";
   EXPECT_TRUE(Logs("were read again"));
+  EXPECT_TRUE(Shows("interlacer_tls_files_stale 0"));
 }
 
 // fm-30
@@ -151,16 +170,11 @@ TEST_F(TlsTest, FilesThatAreNoGoodAreRefusedAtTheStart) {
 TEST_F(TlsTest, BytesThatAreNoHandshakeEndTheirConnectionAlone) {
   Start();
   const std::string& address = server_->address();
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  to.sin_port =
-      htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+  const int port = std::stoi(address.substr(address.rfind(':') + 1));
   const std::string hello("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
   for (const std::string& bytes : {std::string(100'000, 'x'), std::string(64, '\0'), hello,
                                    hello + std::string(600, '\xff')}) {
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    ASSERT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
+    const int fd = ConnectToLoopback(port);
     for (std::size_t at = 0; at < bytes.size(); at += 1 + at) {  // cut anywhere
       const std::size_t count = std::min(bytes.size() - at, 1 + at);
       if (send(fd, bytes.data() + at, count, MSG_NOSIGNAL) < 0) break;

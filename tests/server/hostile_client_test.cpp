@@ -353,6 +353,30 @@ TEST(HostileClient, ConnectionsThatSayNothingMakeRoomForOthers) {
   EXPECT_LE(open_count, 8);
 }
 
+/// A flood of such is what clients make that forget their channels.
+// fm-20
+TEST(HostileClient, WatchesOfManyConnectionsCostNobodyAnAnswer) {
+  ServerOptions options = TestServerOptions();
+  options.limits.max_connections = 8;
+  auto fixture = ServingServer(options);
+  fixture->controls->gate.Close();
+  Call quiet(fixture.get(), MakeRolloutRequest(2));
+  ASSERT_TRUE(fixture->controls->gate.WaitForUnit());
+  std::vector<std::unique_ptr<RawHttp2>> watchers;
+  for (int i = 0; i < 20; ++i) {
+    watchers.push_back(std::make_unique<RawHttp2>(fixture->server->port()));
+    RawHttp2& watcher = *watchers.back();
+    const std::uint32_t watch = watcher.Open("/grpc.health.v1.Health/Watch");
+    watcher.Data(watch, MessagePrefix(0), true);
+    ASSERT_TRUE(watcher.ReadUntil([&] { return watcher.stream(watch).data_bytes > 0; }));
+  }
+  fixture->controls->gate.Open();
+  const grpc::Status end = quiet.Finish();
+  EXPECT_TRUE(end.ok()) << end.error_message();
+  fixture->Connect();
+  EXPECT_TRUE(IsServed(fixture.get()));
+}
+
 /// The library's own listener would never accept again after one such failure (CVE-2023-4785).
 // fm-20
 TEST(HostileClient, ALackOfDescriptorsPasses) {

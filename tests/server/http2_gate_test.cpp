@@ -168,6 +168,43 @@ TEST_F(Http2GateTest, AMessageAboveTheLimitIsRefusedAtItsPrefixAndTheRestDropped
   EXPECT_EQ(ToLibrary().back().flags, RawHttp2::kEndStream);
 }
 
+TEST_F(Http2GateTest, WhatNobodyReadsIsLittle) {
+  Http2Gate gate({1 << 20, kUploadTime, kMaxStreams}, [](const Status&) {});
+  const auto send = [&](const std::string& bytes) {
+    EXPECT_TRUE(
+        gate.FromClient({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, now_));
+    gate.to_library.clear();
+    return Frames(std::exchange(gate.to_client, {}));
+  };
+  const auto data = [&](std::uint32_t stream, const std::string& bytes) {
+    return send(Http2Frame(RawHttp2::kData, 0, stream, bytes));
+  };
+  send(kHttp2Preface);
+  std::uint32_t stream = 1;
+  for (const char* path : {"/grpc.health.v1.Health/Watch",
+                           "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                           "/interlacer.v1.InterlacerService/PredictRollout"}) {
+    const std::string open =
+        Http2Frame(RawHttp2::kHeaders, RawHttp2::kEndHeaders, stream, HeaderBlock(path));
+    send(open);
+    ASSERT_TRUE(data(stream, MessagePrefix(2) + "xx").empty());
+    const std::string later = MessagePrefix(1000) + std::string(1000, 'x');
+    std::vector<SeenFrame> told;
+    int count = 0;
+    for (; told.empty() && count < 1000; ++count) told = data(stream, later);
+    EXPECT_EQ(count, 66) << path;  // 64 KiB
+    EXPECT_FALSE(told.empty()) << path;
+    stream += 2;
+  }
+  send(Http2Frame(RawHttp2::kHeaders, RawHttp2::kEndHeaders, stream,
+                  HeaderBlock("/grpc.health.v1.Health/Watch")));
+  EXPECT_EQ(StatusIn(data(stream, MessagePrefix(65'537)), stream), "8") << "a name that long";
+  stream += 2;
+  send(Http2Frame(RawHttp2::kHeaders, RawHttp2::kEndHeaders, stream,
+                  HeaderBlock("/interlacer.v1.InterlacerService/PredictRollout")));
+  EXPECT_TRUE(data(stream, MessagePrefix(65'537)).empty());
+}
+
 TEST_F(Http2GateTest, CompressedMessagesAreRefused) {
   ASSERT_TRUE(Open(1));
   ASSERT_TRUE(Data(1, std::string("\1\0\0\0\1x", 6)));
@@ -327,6 +364,46 @@ TEST_F(Http2GateTest, ABlockOfManyFramesIsBounded) {
   EXPECT_TRUE(ToLibrary().empty());
 }
 
+TEST_F(Http2GateTest, EmptyFramesOfABlockAreBounded) {
+  ASSERT_TRUE(Send(Http2Frame(RawHttp2::kHeaders, 0, 1, HeaderBlock("/a/b"))));
+  bool goes_on = true;
+  for (int count = 0; goes_on && count < 1000; ++count) {
+    goes_on = Send(Http2Frame(kContinuation, 0, 1, ""));
+  }
+  EXPECT_FALSE(goes_on);
+  EXPECT_EQ(ToClient().back().type, RawHttp2::kGoAway);
+  EXPECT_TRUE(ToLibrary().empty());
+}
+
+TEST_F(Http2GateTest, ABlockThatDoesNotEndEndsTheConnectionAfterTheTimeOfUploads) {
+  ASSERT_TRUE(Open(1));
+  ASSERT_TRUE(Data(1, MessagePrefix(0)));
+  ASSERT_TRUE(Send(Http2Frame(RawHttp2::kHeaders, 0, 3, HeaderBlock("/a/b"))));
+  now_ += std::chrono::seconds(20);
+  ASSERT_TRUE(Send(Http2Frame(kContinuation, 0, 3, "")));
+  EXPECT_TRUE(gate_.Tick(now_ + std::chrono::seconds(9)));
+  EXPECT_TRUE(ToClient().empty());
+  EXPECT_FALSE(gate_.Tick(now_ + std::chrono::seconds(10)));
+  EXPECT_EQ(ToClient().back().type, RawHttp2::kGoAway);
+}
+
+TEST_F(Http2GateTest, WorkIsACallOfTheDeviceWhoseRequestIsWhole) {
+  const auto open = [&](std::uint32_t stream, const std::string& path) {
+    return Send(Http2Frame(RawHttp2::kHeaders, RawHttp2::kEndHeaders, stream, HeaderBlock(path)));
+  };
+  ASSERT_TRUE(open(1, "/grpc.health.v1.Health/Watch"));
+  ASSERT_TRUE(Data(1, MessagePrefix(0), true));
+  ASSERT_TRUE(open(3, std::string(kServicePath) + "GetServerInfo"));
+  ASSERT_TRUE(Data(3, MessagePrefix(0), true));
+  ASSERT_TRUE(open(5, std::string(kServicePath) + "PredictRollout"));
+  ASSERT_TRUE(Data(5, MessagePrefix(4) + "hal"));
+  EXPECT_FALSE(gate_.has_work());
+  ASSERT_TRUE(Data(5, "f", true));
+  EXPECT_TRUE(gate_.has_work());
+  Answer(Http2Frame(RawHttp2::kHeaders, RawHttp2::kEndHeaders | RawHttp2::kEndStream, 5, ""));
+  EXPECT_FALSE(gate_.has_work());
+}
+
 TEST_F(Http2GateTest, BrokenProtocolEndsTheConnection) {
   const std::string block = HeaderBlock("/a/b");
   for (const std::string& bytes :
@@ -380,10 +457,10 @@ TEST_F(Http2GateTest, OwnFramesWaitForTheEndOfAFrameOfTheLibrary) {
 TEST_F(Http2GateTest, ACallEndsWithItsAnswerOrItsReset) {
   ASSERT_TRUE(Open(1));
   ASSERT_TRUE(Open(3));
-  EXPECT_FALSE(gate_.is_idle());
+  EXPECT_TRUE(gate_.oldest_upload());
   Answer(Http2Frame(RawHttp2::kHeaders, 4 | RawHttp2::kEndStream, 1, ""));
   ASSERT_TRUE(Send(Http2Frame(RawHttp2::kReset, 0, 3, BigEndian(8, 4))));
-  EXPECT_TRUE(gate_.is_idle());
+  EXPECT_FALSE(gate_.oldest_upload());
   EXPECT_EQ(ToLibrary().back().type, RawHttp2::kReset);
   EXPECT_EQ(gate_.upload_bytes(), 0);
 }

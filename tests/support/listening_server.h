@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <regex>
 #include <string>
 #include <vector>
@@ -47,8 +48,10 @@ class ListeningServer {
                                             const std::vector<std::string>& variables) {
     std::vector<std::string> all = variables;
     if (!all.empty()) all.insert(all.begin(), "/usr/bin/env");
-    all.insert(all.end(), {INTERLACER_SERVER_PROGRAM, "--model", model, "--address", address,
-                           "--metrics-address", ""});
+    all.insert(all.end(), {INTERLACER_SERVER_PROGRAM, "--model", model, "--address", address});
+    if (std::find(more.begin(), more.end(), "--metrics-address") == more.end()) {
+      all.insert(all.end(), {"--metrics-address", ""});
+    }
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }

@@ -2,9 +2,7 @@
 
 /// A client of HTTP/2 that may break every rule, for servers of this process.
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,6 +18,7 @@
 #include <vector>
 
 #include "server/transport/header_block.h"
+#include "tests/support/connect_to_loopback.h"
 
 namespace interlacer::testing {
 
@@ -58,16 +57,6 @@ inline std::string HeaderBlock(const std::string& path, const HeaderList& extra 
 
 constexpr char kHttp2Preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 inline constexpr char kServicePath[] = "/interlacer.v1.InterlacerService/";
-
-inline int ConnectToLoopback(int port) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-  return fd;
-}
 
 class RawHttp2 {
  public:
