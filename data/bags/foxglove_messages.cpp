@@ -126,6 +126,18 @@ StatusOr<std::vector<TransformMessage>> DecodeFoxgloveTransforms(
   return transforms;
 }
 
+StatusOr<TransformMessage> DecodeFoxglovePose(const MessageTopic& topic,
+                                              std::span<const std::uint8_t> data) {
+  INTERLACER_ASSIGN_OR_RETURN(const auto message, Parse<foxglove::PoseInFrame>(topic, data));
+  TransformMessage pose;
+  pose.stamp_ns = StampOf(*message);
+  pose.parent_frame = FrameName(message->frame_id());
+  const auto& t = message->pose().position();
+  const auto& q = message->pose().orientation();
+  pose.parent_from_child = {{t.x(), t.y(), t.z()}, {q.x(), q.y(), q.z(), q.w()}};
+  return pose;
+}
+
 StatusOr<JointsMessage> DecodeFoxgloveJoints(const MessageTopic& topic,
                                              std::span<const std::uint8_t> data) {
   INTERLACER_ASSIGN_OR_RETURN(const auto message, Parse<foxglove::JointStates>(topic, data));

@@ -21,6 +21,9 @@ StatusOr<CameraInfoMessage> DecodeFoxgloveCalibration(const MessageTopic& topic,
                                                       std::span<const std::uint8_t> data);
 StatusOr<std::vector<TransformMessage>> DecodeFoxgloveTransforms(
     const MessageTopic& topic, std::span<const std::uint8_t> data);
+/// Without a child frame.
+StatusOr<TransformMessage> DecodeFoxglovePose(const MessageTopic& topic,
+                                              std::span<const std::uint8_t> data);
 StatusOr<JointsMessage> DecodeFoxgloveJoints(const MessageTopic& topic,
                                              std::span<const std::uint8_t> data);
 

@@ -109,6 +109,12 @@ inline std::vector<std::uint8_t> TransformCdr(std::int64_t time_ns, const std::s
       .data();
 }
 
+/// geometry_msgs/msg/PoseStamped.
+inline std::vector<std::uint8_t> PoseCdr(std::int64_t time_ns, const std::string& frame,
+                                         const std::vector<double>& xyz_qxyzw) {
+  return CdrWriter().Header(time_ns, frame).Doubles(xyz_qxyzw, false).data();
+}
+
 inline std::vector<std::uint8_t> JointsCdr(std::int64_t time_ns,
                                            const std::vector<std::string>& names,
                                            const std::vector<double>& positions,
