@@ -279,7 +279,7 @@ StatusOr<std::string> SceneDataHtml(const std::string& data, const std::string& 
                     std::to_string(data.size()));
   }
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json json, ParseJson(data, origin));
-  INTERLACER_RETURN_IF_ERROR(CheckData(json).WithFieldPrefix(origin + ": "));
+  INTERLACER_RETURN_IF_ERROR(CheckData(json).WithFieldPrefix(origin + ":"));
   std::string safe;
   // A name with markup must not end the element that holds it.
   for (const char c : data) {

@@ -11,8 +11,8 @@
 
 #include "common/image.h"
 #include "common/image_codec.h"
+#include "common/metre_depths.h"
 #include "data/bags/messages.h"
-#include "data/metre_depths.h"
 
 namespace interlacer {
 

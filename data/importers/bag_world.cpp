@@ -6,6 +6,7 @@
 
 #include "common/number_text.h"
 #include "common/transforms.h"
+#include "data/pose_spread.h"
 
 namespace interlacer {
 namespace {
@@ -15,12 +16,6 @@ constexpr double kMaxBaseOffsetM = 0.005;
 constexpr double kMaxBaseTurnRad = 0.5 * std::numbers::pi / 180;
 
 }  // namespace
-
-double AngleBetweenRad(const Transform& a, const Transform& b) {
-  double dot = 0;
-  for (std::size_t i = 0; i < 4; ++i) dot += a.rotation_xyzw[i] * b.rotation_xyzw[i];
-  return 2 * std::acos(std::min(1.0, std::abs(dot)));
-}
 
 bool IsPlaced(const BagCamera& camera) {
   return camera.calibration && (camera.calibration->has_pose || !camera.calibration->link.empty());
@@ -57,7 +52,7 @@ Status CheckBase(const BagIndex& bag, const Robot& robot, const std::string& wor
   if (!world_from_root.ok()) return Status::Ok();  // another tree: it says nothing of this one
   const Transform& folder = root.joint.parent_from_joint;
   const double offset_m = DistanceM(folder.translation_m, world_from_root->translation_m);
-  const double turn_rad = AngleBetweenRad(folder, *world_from_root);
+  const double turn_rad = TurnRad(folder, *world_from_root);
   if (offset_m <= kMaxBaseOffsetM && turn_rad <= kMaxBaseTurnRad) return Status::Ok();
   const auto& t = world_from_root->translation_m;
   const auto& q = world_from_root->rotation_xyzw;

@@ -16,8 +16,6 @@ namespace interlacer {
 /// Between transforms and between joint readings; longer ones are gaps.
 inline constexpr std::int64_t kMaxBagGapNs = 250'000'000;
 
-double AngleBetweenRad(const Transform& a, const Transform& b);
-
 /// Whether the calibration file says where the camera is.
 bool IsPlaced(const BagCamera& camera);
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "common/image_codec.h"
+#include "common/metre_depths.h"
 #include "common/number_text.h"
 #include "data/importers/video.h"
-#include "data/metre_depths.h"
 
 namespace interlacer {
 namespace {

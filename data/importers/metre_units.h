@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "common/metre_depths.h"
 #include "common/scene.h"
 #include "common/status.h"
-#include "data/metre_depths.h"
 
 namespace interlacer {
 

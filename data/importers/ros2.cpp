@@ -13,6 +13,7 @@
 #include "data/importers/joint_columns.h"
 #include "data/importers/write_episode.h"
 #include "data/manifest.h"
+#include "data/pose_spread.h"
 #include "robots/robot_folder.h"
 
 namespace interlacer {
@@ -111,8 +112,9 @@ class BagImport {
     if (joints_) INTERLACER_RETURN_IF_ERROR(AddRobot(&episode));
     episode.findings = bag_.findings();
     episode.findings.insert(episode.findings.end(), found_.findings.begin(), found_.findings.end());
-    if (!found_steps_.left_out.empty())
+    if (!found_steps_.left_out.empty()) {
       episode.findings.push_back({"STEPS_LEFT_OUT", found_steps_.left_out, "source"});
+    }
     episode.read_frame = [this](int step, int camera) { return ReadFrame(step, camera); };
     return episode;
   }
@@ -129,7 +131,7 @@ class BagImport {
       const Transform& first = steps().front().poses[c];
       const bool moves = std::any_of(steps().begin(), steps().end(), [&](const BagStep& step) {
         return DistanceM(step.poses[c].translation_m, first.translation_m) > kSamePlaceM ||
-               AngleBetweenRad(step.poses[c], first) > kSameDirection;
+               TurnRad(step.poses[c], first) > kSameDirection;
       });
       auto& poses = episode->poses.emplace_back();
       if (!moves) continue;

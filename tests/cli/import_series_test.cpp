@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -29,7 +30,7 @@ using ::testing::HasSubstr;
 
 constexpr int kWidth = 32, kHeight = 24, kPixels = kWidth * kHeight, kFrames = 6;
 
-/// A set of version 2.1 with pictures in its tables; depth of episode e is 1000 + 100 e mm.
+/// A set of version 2.1 with pictures in its tables; depth of episode e is 1000 + 10 e mm.
 class ImportSeries : public ::testing::Test {
  protected:
   ImportSeries() {
@@ -42,7 +43,9 @@ class ImportSeries : public ::testing::Test {
   }
   std::string Set(const std::string& name) const { return folder_.File("set/" + name); }
   std::string TableOf(int episode) const {
-    return Set("data/chunk-000/episode_00000" + std::to_string(episode) + ".parquet");
+    char name[64];
+    std::snprintf(name, sizeof name, "data/chunk-000/episode_%06d.parquet", episode);
+    return Set(name);
   }
 
   void WriteSet(int episode_count) {
@@ -74,7 +77,7 @@ class ImportSeries : public ::testing::Test {
       states.push_back(0.2F * static_cast<float>(i));
       RgbImage color{kWidth, kHeight, {}};
       for (int k = 0; k < 3 * kPixels; ++k) color.pixels.push_back((7 * k + i) % 251);
-      std::vector<std::uint16_t> depth(kPixels, static_cast<std::uint16_t>(1000 + 100 * episode));
+      std::vector<std::uint16_t> depth(kPixels, static_cast<std::uint16_t>(1000 + 10 * episode));
       depth[5] = 900;
       colors.push_back(EncodePng(color));
       depths.push_back(EncodePng(DepthImage16{kWidth, kHeight, 0.001, depth}));
@@ -145,7 +148,8 @@ TEST_F(ImportSeries, SplitsAreAddedOneAfterTheOther) {
 }
 
 TEST_F(ImportSeries, GoesOnAfterAStopAndKeepsNothingOfOtherOptions) {
-  WriteSet(8);
+  // More than are done before the signal comes.
+  WriteSet(40);
   const Words all = Import({"--episodes", "all"});
   ChildProcess process(Interlacer(all));
   const std::string first = out_ + "/episode_000000/manifest.json";
@@ -154,7 +158,7 @@ TEST_F(ImportSeries, GoesOnAfterAStopAndKeepsNothingOfOtherOptions) {
   const ProcessResult stopped = process.Wait();
   ASSERT_EQ(stopped.exit_code, kInterrupted) << stopped.err;
   EXPECT_THAT(stopped.err, HasSubstr("--resume"));
-  EXPECT_FALSE(fs::exists(out_ + "/episode_000007"));
+  EXPECT_FALSE(fs::exists(out_ + "/episode_000039"));
   const auto begun = ReadDataset(out_);
   ASSERT_TRUE(begun.ok()) << begun.status().ToString();
   EXPECT_GE(begun->splits.at("train").size(), 1u);
@@ -168,7 +172,7 @@ TEST_F(ImportSeries, GoesOnAfterAStopAndKeepsNothingOfOtherOptions) {
   const ProcessResult finished = RunVerb(resumed);
   ASSERT_EQ(finished.exit_code, 0) << finished.err;
   EXPECT_EQ(FilesOf(out_ + "/episode_000000"), kept);
-  EXPECT_EQ(ReadDataset(out_)->splits.at("train").size(), 8u);
+  EXPECT_EQ(ReadDataset(out_)->splits.at("train").size(), 40u);
   EXPECT_EQ(RunVerb({"validate", out_}).exit_code, 0);
 }
 
