@@ -121,30 +121,34 @@ std::optional<std::pair<std::size_t, std::size_t>> FarthestWithin(
   std::stable_sort(by_time.begin(), by_time.end(), [&](std::size_t a, std::size_t b) {
     return poses[a].time_ns < poses[b].time_ns;
   });
-  // Of each place the newest pose: if any there is of the session, it is.
-  std::vector<std::size_t> remembered;
+  // The first pose says where a place is, so that it does not creep along; the newest is compared:
+  // if any of the place is of the session, it is.
+  struct Place {
+    std::size_t first = 0, newest = 0;
+  };
+  std::vector<Place> places;
   std::optional<std::pair<std::size_t, std::size_t>> farthest;
   double most = 0;
   for (const std::size_t now : by_time) {
     const Transform& y = poses[now].pose;
-    std::erase_if(remembered, [&](std::size_t before) {
-      return poses[now].time_ns - poses[before].time_ns > session_ns;
+    std::erase_if(places, [&](const Place& place) {
+      return poses[now].time_ns - poses[place.newest].time_ns > session_ns;
     });
-    std::size_t* known = nullptr;
-    for (std::size_t& before : remembered) {
-      const Transform& x = poses[before].pose;
-      if (IsNear(x, y, same)) known = &before;
+    Place* known = nullptr;
+    for (Place& place : places) {
+      if (known == nullptr && IsNear(poses[place.first].pose, y, same)) known = &place;
+      const Transform& x = poses[place.newest].pose;
       if (IsNear(x, y, far)) continue;
       const double apart = std::max(DistanceM(x.translation_m, y.translation_m) / far.distance_m,
                                     TurnRad(x, y) / far.turn_rad);
       if (apart <= most) continue;
       most = apart;
-      farthest = std::pair(before, now);
+      farthest = std::pair(place.newest, now);
     }
     if (known != nullptr) {
-      *known = now;
-    } else if (remembered.size() < kMostRemembered) {
-      remembered.push_back(now);
+      known->newest = now;
+    } else if (places.size() < kMostRemembered) {
+      places.push_back({now, now});
     }
   }
   return farthest;

@@ -165,26 +165,17 @@ std::string EncodeFoxgloveImage(std::int64_t stamp_ns, const std::string& frame,
   return message.SerializeAsString();
 }
 
-std::string EncodeFoxgloveCalibration(std::int64_t stamp_ns, const std::string& frame,
-                                      const Camera& camera) {
+std::string EncodeFoxgloveCalibration(const CameraInfoMessage& info) {
   foxglove::CameraCalibration message;
-  SetStamp(stamp_ns, &message);
-  message.set_frame_id(frame);
-  message.set_width(static_cast<std::uint32_t>(camera.width_px));
-  message.set_height(static_cast<std::uint32_t>(camera.height_px));
-  message.set_distortion_model(camera.distortion_model == DistortionModel::kRationalPolynomial
-                                   ? "rational_polynomial"
-                                   : "plumb_bob");
-  for (const double value : camera.distortion_coefficients) message.add_d(value);
-  for (const double value :
-       {camera.fx_px, 0.0, camera.cx_px, 0.0, camera.fy_px, camera.cy_px, 0.0, 0.0, 1.0}) {
-    message.add_k(value);
-  }
+  SetStamp(info.stamp_ns, &message);
+  message.set_frame_id(info.frame_id);
+  message.set_width(static_cast<std::uint32_t>(info.width_px));
+  message.set_height(static_cast<std::uint32_t>(info.height_px));
+  message.set_distortion_model(info.distortion_model);
+  for (const double value : info.distortion_coefficients) message.add_d(value);
+  for (const double value : info.k) message.add_k(value);
   for (const double value : {1, 0, 0, 0, 1, 0, 0, 0, 1}) message.add_r(value);
-  for (const double value : {camera.fx_px, 0.0, camera.cx_px, 0.0, 0.0, camera.fy_px, camera.cy_px,
-                             0.0, 0.0, 0.0, 1.0, 0.0}) {
-    message.add_p(value);
-  }
+  for (const double value : info.p) message.add_p(value);
   return message.SerializeAsString();
 }
 

@@ -51,6 +51,23 @@ Status NotCdr(const MessageTopic& topic) {
 
 }  // namespace
 
+CameraInfoMessage CameraInfoOf(std::int64_t stamp_ns, const std::string& frame,
+                               const Camera& camera) {
+  CameraInfoMessage info;
+  info.stamp_ns = stamp_ns;
+  info.frame_id = frame;
+  info.width_px = camera.width_px;
+  info.height_px = camera.height_px;
+  info.distortion_model = camera.distortion_model == DistortionModel::kRationalPolynomial
+                              ? "rational_polynomial"
+                              : "plumb_bob";
+  info.distortion_coefficients.assign(camera.distortion_coefficients.begin(),
+                                      camera.distortion_coefficients.end());
+  info.k = {camera.fx_px, 0, camera.cx_px, 0, camera.fy_px, camera.cy_px, 0, 0, 1};
+  info.p = {camera.fx_px, 0, camera.cx_px, 0, 0, camera.fy_px, camera.cy_px, 0, 0, 0, 1, 0};
+  return info;
+}
+
 Status Undecodable(const MessageTopic& topic, const std::string& what) {
   return Mismatch(reason::SCHEMA_INVALID, topic.name, what,
                   "a message that is cut or of another type");

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/camera.h"
 #include "common/geometry.h"
 #include "common/status.h"
 #include "data/mcap/message_file.h"
@@ -56,6 +57,10 @@ struct CameraInfoMessage {
   std::array<double, 9> k{};
   std::array<double, 12> p{};
 };
+
+/// What a camera's images say with them.
+CameraInfoMessage CameraInfoOf(std::int64_t stamp_ns, const std::string& frame,
+                               const Camera& camera);
 
 struct TransformMessage {
   std::int64_t stamp_ns = 0;

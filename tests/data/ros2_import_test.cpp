@@ -370,27 +370,33 @@ TEST_F(Ros2ImportTest, AnExportedEpisodeIsTheSameEpisodeAgain) {
   Fill();
   options_.bag.robot_dir = folder_.File("robot");
   ASSERT_TRUE(Import().ok());
-  const std::string exported = folder_.File("exported.mcap");
-  ASSERT_TRUE(ExportEpisodeAsMcap(options_.episode_dir, exported).ok());
-  const auto before = EpisodeReader::Open(options_.episode_dir);
-  options_.source_dir = exported;
-  options_.episode_dir = folder_.File("again");
+  const std::string original = options_.episode_dir;
+  const auto before = EpisodeReader::Open(original);
   options_.bag.joints = {"/joint_states"};
   options_.bag.commands = "/joint_commands";
-  const auto report = ImportRecording("ros2", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  const auto after = EpisodeReader::Open(options_.episode_dir);
-  ASSERT_EQ(after->step_count(), before->step_count());
-  EXPECT_EQ(after->manifest().kind, before->manifest().kind);
-  EXPECT_EQ(after->manifest().step_duration_s, before->manifest().step_duration_s);
-  EXPECT_EQ(after->manifest().robot->folder_sha256, before->manifest().robot->folder_sha256);
-  EXPECT_EQ(after->states().values, before->states().values);
-  EXPECT_EQ(after->actions().values, before->actions().values);
-  for (int step = 0; step < before->step_count(); ++step) {
-    EXPECT_EQ(after->ReadColor(step, 0)->pixels, before->ReadColor(step, 0)->pixels);
-    EXPECT_EQ(after->ReadRawDepth(step, 0)->pixels, before->ReadRawDepth(step, 0)->pixels);
-    EXPECT_EQ(after->CameraAt(step, 0), before->CameraAt(step, 0));
-    EXPECT_EQ(after->CaptureTimeNs(step, 0), before->CaptureTimeNs(step, 0));
+  for (const McapProfile profile : {McapProfile::kFoxglove, McapProfile::kRos2}) {
+    const std::string name = profile == McapProfile::kRos2 ? "ros2" : "foxglove";
+    SCOPED_TRACE(name);
+    McapExportOptions export_options;
+    export_options.profile = profile;
+    options_.source_dir = folder_.File(name + ".mcap");
+    options_.episode_dir = folder_.File(name);
+    ASSERT_TRUE(ExportEpisodeAsMcap(original, options_.source_dir, export_options).ok());
+    const auto report = ImportRecording("ros2", options_);
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    const auto after = EpisodeReader::Open(options_.episode_dir);
+    ASSERT_EQ(after->step_count(), before->step_count());
+    EXPECT_EQ(after->manifest().kind, before->manifest().kind);
+    EXPECT_EQ(after->manifest().step_duration_s, before->manifest().step_duration_s);
+    EXPECT_EQ(after->manifest().robot->folder_sha256, before->manifest().robot->folder_sha256);
+    EXPECT_EQ(after->states().values, before->states().values);
+    EXPECT_EQ(after->actions().values, before->actions().values);
+    for (int step = 0; step < before->step_count(); ++step) {
+      EXPECT_EQ(after->ReadColor(step, 0)->pixels, before->ReadColor(step, 0)->pixels);
+      EXPECT_EQ(after->ReadRawDepth(step, 0)->pixels, before->ReadRawDepth(step, 0)->pixels);
+      EXPECT_EQ(after->CameraAt(step, 0), before->CameraAt(step, 0));
+      EXPECT_EQ(after->CaptureTimeNs(step, 0), before->CaptureTimeNs(step, 0));
+    }
   }
 }
 
