@@ -175,8 +175,8 @@ Json ParticlesJson(const SceneView& scene, std::size_t stride) {
           {"positions", std::move(positions)}};
 }
 
-constexpr char kSchema[] = "interlacer.scene_view";
-constexpr int kSchemaVersion = 1;
+constexpr char kViewSchema[] = "interlacer.scene_view";
+constexpr int kViewSchemaVersion = 1;
 
 constexpr std::string_view kBeforeData = R"html(<div id="scene" class="scene" hidden>
 <div class="scene-stage"><canvas class="scene-canvas" tabindex="0" role="application"
@@ -214,10 +214,11 @@ std::string Caption(const nlohmann::json& data) {
 Status CheckData(const nlohmann::json& data) {
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject root, JsonObject::Make(data));
   INTERLACER_ASSIGN_OR_RETURN(const auto schema, root.Get<std::string>("schema"));
-  if (schema != kSchema) return root.Invalid("schema", kSchema, schema);
+  if (schema != kViewSchema) return root.Invalid("schema", kViewSchema, schema);
   INTERLACER_ASSIGN_OR_RETURN(const int version, root.Get<int>("schema_version"));
-  if (version != kSchemaVersion) {
-    return root.Invalid("schema_version", std::to_string(kSchemaVersion), std::to_string(version));
+  if (version != kViewSchemaVersion) {
+    return root.Invalid("schema_version", std::to_string(kViewSchemaVersion),
+                        std::to_string(version));
   }
   for (const char* key : {"stride", "particle_count"}) {
     INTERLACER_RETURN_IF_ERROR(root.Get<std::int64_t>(key).status());
@@ -249,8 +250,8 @@ std::string SceneViewData(const SceneView& scene) {
   if (room == 0) return "";
   const std::size_t stride = (count + room - 1) / room;
 
-  Json json = {{"schema", kSchema},
-               {"schema_version", kSchemaVersion},
+  Json json = {{"schema", kViewSchema},
+               {"schema_version", kViewSchemaVersion},
                {"particle_count", count},
                {"stride", stride},
                {"step_duration_s", scene.step_duration_s},
