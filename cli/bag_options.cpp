@@ -38,8 +38,8 @@ void AddBagOptions(CLI::App* verb, const std::string& prefix, BagArguments* argu
   verb->add_option(
       "--inverse-kinematics", bag.end_effectors,
       prefix +
-          "FRAME=LINK: find the joints that are not measured from where the transforms "
-          "have this link of the robot; once an arm");
+          "FRAME=LINK or TOPIC=LINK: find the joints that are not measured from where the "
+          "transforms, or a topic of poses, have this link of the robot; once an arm");
   verb->add_option("--commands", bag.commands,
                    prefix +
                        "topic of commanded joints, which become the actions; default the measured "

@@ -1,12 +1,10 @@
 #include "cli/simulation_jobs.h"
 
-#include <algorithm>
 #include <filesystem>
-#include <system_error>
+#include <utility>
 
 #include "cli/describe.h"
 #include "cli/output.h"
-#include "common/sha256.h"
 #include "data/dataset.h"
 #include "data/manifest.h"
 #include "data/sim/episode_export.h"
@@ -55,34 +53,6 @@ std::string CommandOf(const SimulateArguments& arguments, const SimulationJob& j
   return command;
 }
 
-Status CheckMadeBy(const std::string& made_by, const fs::path& dir, const std::string& command) {
-  if (made_by == command) return Status::Ok();
-  return Mismatch(reason::ARGUMENT_INVALID, dir.string(), "an episode of '" + command + "'",
-                  "'" + made_by + "'");
-}
-
-StatusOr<MadeEpisode> Describe(const fs::path& dir, const std::string& id) {
-  INTERLACER_ASSIGN_OR_RETURN(const std::string sha256,
-                              Sha256OfFile((dir / kManifestFile).string()));
-  return MadeEpisode{id, sha256, false};
-}
-
-bool IsEpisode(const fs::path& dir) {
-  std::error_code error;
-  return fs::exists(dir / kManifestFile, error);
-}
-
-/// The finished episode, for a run that resumes; one that does not name its command is taken as
-/// made by this one.
-StatusOr<MadeEpisode> Keep(const fs::path& dir, const std::string& id, const std::string& command) {
-  INTERLACER_ASSIGN_OR_RETURN(const EpisodeManifest manifest, ReadManifest(dir.string()));
-  const std::string& made_by = manifest.source.command;
-  if (!made_by.empty()) INTERLACER_RETURN_IF_ERROR(CheckMadeBy(made_by, dir, command));
-  INTERLACER_ASSIGN_OR_RETURN(MadeEpisode episode, Describe(dir, id));
-  episode.was_there = true;
-  return episode;
-}
-
 Status FetchFiles(const fs::path& from, const fs::path& to, bool force) {
   INTERLACER_ASSIGN_OR_RETURN(OutputFolder folder,
                               OutputFolder::Create(to.string(), kManifestFile, force));
@@ -111,7 +81,7 @@ std::vector<SimulationJob> ListJobs(const SimulateArguments& arguments) {
 StatusOr<MadeEpisode> MakeEpisode(const SimulateArguments& arguments, const SimulationJob& job) {
   const std::string id = IdOf(arguments, job), command = CommandOf(arguments, job);
   const fs::path dir = fs::path(arguments.output) / id;
-  if (arguments.resume && IsEpisode(dir)) return Keep(dir, id, command);
+  if (arguments.resume && IsEpisodeFolder(dir)) return KeepEpisode(dir, id, command);
   sim::SimulateOptions options = arguments.sim;
   options.task = job.task;
   options.seed = job.seed;
@@ -120,20 +90,20 @@ StatusOr<MadeEpisode> MakeEpisode(const SimulateArguments& arguments, const Simu
   INTERLACER_ASSIGN_OR_RETURN(const sim::SimulatedEpisode episode, sim::SimulateEpisode(options));
   INTERLACER_RETURN_IF_ERROR(
       sim::WriteSimulatedEpisode(episode, dir.string(), {command, arguments.force}));
-  return Describe(dir, id);
+  return DescribeEpisode(dir, id);
 }
 
 StatusOr<MadeEpisode> FetchEpisode(const SimulateArguments& arguments, const SimulationJob& job) {
   const std::string id = IdOf(arguments, job), command = CommandOf(arguments, job);
   const fs::path dir = fs::path(arguments.output) / id;
-  if (arguments.resume && IsEpisode(dir)) return Keep(dir, id, command);
+  if (arguments.resume && IsEpisodeFolder(dir)) return KeepEpisode(dir, id, command);
   for (const std::string& part : arguments.parts) {
     const fs::path from = fs::path(part) / id;
-    if (!IsEpisode(from)) continue;
+    if (!IsEpisodeFolder(from)) continue;
     INTERLACER_ASSIGN_OR_RETURN(const EpisodeManifest manifest, ReadManifest(from.string()));
     INTERLACER_RETURN_IF_ERROR(CheckMadeBy(manifest.source.command, from, command));
     INTERLACER_RETURN_IF_ERROR(FetchFiles(from, dir, arguments.force));
-    return Describe(dir, id);
+    return DescribeEpisode(dir, id);
   }
   return NotFound(reason::FILE_NOT_FOUND,
                   "no part has the episode " + id + "; a shard is missing or unfinished")
@@ -141,21 +111,10 @@ StatusOr<MadeEpisode> FetchEpisode(const SimulateArguments& arguments, const Sim
 }
 
 Status AddToDataset(const SimulateArguments& arguments, const std::vector<MadeEpisode>& made) {
-  Dataset dataset;
-  std::error_code error;
-  if (fs::exists(fs::path(arguments.output) / kDatasetFile, error)) {
-    INTERLACER_ASSIGN_OR_RETURN(dataset, ReadDataset(arguments.output));
-  } else {
-    dataset.name = DatasetName(arguments.sim.robot);
-    dataset.license = "MIT";
-  }
-  for (const MadeEpisode& episode : made) {
-    for (auto& [split, ids] : dataset.splits) std::erase(ids, episode.id);
-    dataset.splits[sim::NameOf(arguments.sim.split)].push_back(episode.id);
-    dataset.manifest_sha256[episode.id] = episode.manifest_sha256;
-  }
-  for (auto& [split, ids] : dataset.splits) std::sort(ids.begin(), ids.end());
-  return WriteDataset(arguments.output, dataset);
+  Dataset fresh;
+  fresh.name = DatasetName(arguments.sim.robot);
+  fresh.license = "MIT";
+  return AddToDataset(arguments.output, sim::NameOf(arguments.sim.split), std::move(fresh), made);
 }
 
 }  // namespace interlacer::cli

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/dataset_folder.h"
 #include "cli/shard.h"
 #include "common/status.h"
 #include "data/sim/simulator.h"
@@ -41,12 +42,6 @@ struct SimulationJob {
   std::uint64_t seed = 0;
   bool still = false;
   std::optional<std::uint64_t> motion_seed;
-};
-
-struct MadeEpisode {
-  std::string id;
-  std::string manifest_sha256;
-  bool was_there = false;  ///< taken over, not made
 };
 
 /// The jobs of the shard, in order.

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "common/transforms.h"
+#include "data/pose_spread.h"
 
 namespace interlacer {
 namespace {
@@ -26,16 +27,6 @@ constexpr std::int64_t kFirstWallClockNs = std::int64_t{1'000'000'000} * 1'000'0
 constexpr double kHardlyMovedShare = 0.05;
 /// Importers write this for joints without limits (data/importers/joint_columns.h).
 constexpr double kNoLimit = 1000;
-
-double TurnRad(const Transform& a, const Transform& b) {
-  double dot = 0;
-  for (std::size_t i = 0; i < 4; ++i) dot += a.rotation_xyzw[i] * b.rotation_xyzw[i];
-  return 2 * std::acos(std::min(1.0, std::abs(dot)));
-}
-
-bool IsNear(const Transform& a, const Transform& b, double limit_m, double limit_rad) {
-  return DistanceM(a.translation_m, b.translation_m) <= limit_m && TurnRad(a, b) <= limit_rad;
-}
 
 /// "42.0 cm and 3.1 deg".
 std::string Apart(double distance_m, double turn_rad) {
@@ -84,26 +75,17 @@ void DatasetCoverageCheck::Add(const EpisodeReader& episode) {
 void DatasetCoverageCheck::AddCalibrationDiffers(const std::string& camera,
                                                  const std::vector<Placing>& placings,
                                                  DatasetCoverage* coverage) {
-  const Placing *first = nullptr, *second = nullptr;
-  double farthest = 0;
-  for (std::size_t a = 0; a < placings.size(); ++a) {
-    for (std::size_t b = 0; b < a; ++b) {
-      const Placing &x = placings[b], &y = placings[a];
-      if (!x.is_recorded || !y.is_recorded || std::abs(x.start_ns - y.start_ns) > kSessionNs ||
-          IsNear(x.world_from_camera, y.world_from_camera, kElsewhereM, kElsewhereRad)) {
-        continue;
-      }
-      const double far =
-          std::max(DistanceM(x.world_from_camera.translation_m, y.world_from_camera.translation_m) /
-                       kElsewhereM,
-                   TurnRad(x.world_from_camera, y.world_from_camera) / kElsewhereRad);
-      if (far <= farthest) continue;
-      farthest = far;
-      first = &x;
-      second = &y;
-    }
+  std::vector<const Placing*> recorded;
+  std::vector<TimedPose> poses;
+  for (const Placing& placing : placings) {
+    if (!placing.is_recorded) continue;
+    recorded.push_back(&placing);
+    poses.push_back({placing.start_ns, placing.world_from_camera});
   }
-  if (first == nullptr) return;
+  const auto pair =
+      FarthestWithin(poses, kSessionNs, {kElsewhereM, kElsewhereRad}, {kSamePlaceM, kSameTurnRad});
+  if (!pair) return;
+  const Placing *first = recorded[pair->first], *second = recorded[pair->second];
   const Transform &x = first->world_from_camera, &y = second->world_from_camera;
   coverage->findings.push_back(
       {"CALIBRATION_DIFFERS",
@@ -119,21 +101,17 @@ DatasetCoverage DatasetCoverageCheck::Result() const {
   bool has_other_views = false;
   for (const auto& [name, placings] : cameras_) {
     CameraSpread spread{name, static_cast<int>(placings.placings.size()), 0, 0, 0, placings.moves};
-    std::vector<Transform> distinct;
+    DistinctPoses distinct({kSamePlaceM, kSameTurnRad});
+    std::vector<Transform> poses;
     for (const Placing& placing : placings.placings) {
-      const Transform& pose = placing.world_from_camera;
-      const bool is_known = std::any_of(
-          distinct.begin(), distinct.end(),
-          [&](const Transform& known) { return IsNear(known, pose, kSamePlaceM, kSameTurnRad); });
-      for (const Transform& known : distinct) {
-        spread.spread_m =
-            std::max(spread.spread_m, DistanceM(known.translation_m, pose.translation_m));
-        spread.spread_rad = std::max(spread.spread_rad, TurnRad(known, pose));
-      }
-      if (!is_known) distinct.push_back(pose);
+      distinct.Add(placing.world_from_camera);
+      poses.push_back(placing.world_from_camera);
     }
-    spread.calibration_count = static_cast<int>(distinct.size());
-    has_other_views = has_other_views || spread.moves || distinct.size() > 1;
+    const PoseSpread apart = SpreadOf(poses);
+    spread.spread_m = apart.distance_m;
+    spread.spread_rad = apart.turn_rad;
+    spread.calibration_count = static_cast<int>(distinct.poses().size());
+    has_other_views = has_other_views || spread.moves || spread.calibration_count > 1;
     coverage.cameras.push_back(std::move(spread));
     AddCalibrationDiffers(name, placings.placings, &coverage);
   }

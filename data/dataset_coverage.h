@@ -24,7 +24,7 @@ struct CameraSpread {
   std::string camera_name;
   int episode_count = 0;      ///< where it stands still
   int calibration_count = 0;  ///< distinct poses
-  double spread_m = 0;        ///< between the two poses farthest apart
+  double spread_m = 0;        ///< between the two farthest apart, as SpreadOf (data/pose_spread.h)
   double spread_rad = 0;
   bool moves = false;  ///< within some episode
 };

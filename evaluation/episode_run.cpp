@@ -8,11 +8,19 @@
 #include "common/image_codec.h"
 #include "evaluation/baselines.h"
 #include "evaluation/episode_evaluation.h"
+#include "evaluation/scene_recorder.h"
 
 namespace interlacer {
 namespace {
 
 namespace fs = std::filesystem;
+
+Status MakeFolder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error) return Status::Ok();
+  return FailedPrecondition(reason::FILE_UNWRITABLE, error.message()).WithField(folder.string());
+}
 
 class EpisodeRun {
  public:
@@ -30,7 +38,8 @@ class EpisodeRun {
     INTERLACER_ASSIGN_OR_RETURN(const std::vector<PredictionRequest> requests,
                                 PlanEpisode(episode_.manifest(), metadata_, options_.plan));
     for (const PredictionRequest& request : requests) {
-      INTERLACER_RETURN_IF_ERROR(RunPrediction(request));
+      const bool is_kept = !options_.frames_dir.empty() && &request == &requests.front();
+      INTERLACER_RETURN_IF_ERROR(RunPrediction(request, is_kept));
     }
     return Status::Ok();
   }
@@ -47,11 +56,13 @@ class EpisodeRun {
   }
 
  private:
-  Status RunPrediction(const PredictionRequest& request) {
+  Status RunPrediction(const PredictionRequest& request, bool keeps_particles) {
     INTERLACER_ASSIGN_OR_RETURN(PredictionTask task,
                                 MakePredictionTask(episode_, metadata_, request));
     if (options_.alter) INTERLACER_RETURN_IF_ERROR(options_.alter(&task));
-    const auto on_step = [&](const PredictedStep&, std::vector<EvaluatedView>& views) {
+    SceneRecorder scene;
+    const auto on_step = [&](const PredictedStep& step, std::vector<EvaluatedView>& views) {
+      if (keeps_particles) scene.Add(step);
       for (EvaluatedView& view : views) {
         AddScores(task.start_step, view);
         INTERLACER_RETURN_IF_ERROR(WriteFrames(task.start_step, view));
@@ -63,6 +74,10 @@ class EpisodeRun {
         const EpisodeEvaluation evaluation,
         EvaluateEpisode(episode_, task, metadata_, backend_, on_step, stop_));
     INTERLACER_RETURN_IF_ERROR(AddCensuses(task.start_step, evaluation));
+    if (keeps_particles) {
+      INTERLACER_RETURN_IF_ERROR(
+          WriteScene(task.start_step, scene.Finish(task, metadata_, evaluation)));
+    }
     if (backend_ == nullptr) return Status::Ok();
     const RolloutSummary& summary = evaluation.summary;
     timings_.push_back({summary.durations.lift_s,
@@ -104,18 +119,21 @@ class EpisodeRun {
       return FramePath(options_.frames_dir, episode_.manifest().episode_id, start_step, view.camera,
                        view.step, subject);
     };
-    const fs::path folder = path("truth").parent_path();
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error) {
-      return FailedPrecondition(reason::FILE_UNWRITABLE, error.message())
-          .WithField(folder.string());
-    }
+    INTERLACER_RETURN_IF_ERROR(MakeFolder(path("truth").parent_path()));
     INTERLACER_RETURN_IF_ERROR(WritePngFile(*view.truth, path("truth").string()));
     for (const auto& [subject, picture] : view.pictures) {
       INTERLACER_RETURN_IF_ERROR(WritePngFile(picture, path(subject).string()));
     }
     return Status::Ok();
+  }
+
+  Status WriteScene(int start_step, const SceneView& scene) const {
+    const std::string data = SceneViewData(scene);
+    if (data.empty()) return Status::Ok();
+    const fs::path path =
+        ScenePath(options_.frames_dir, episode_.manifest().episode_id, start_step);
+    INTERLACER_RETURN_IF_ERROR(MakeFolder(path.parent_path()));
+    return WriteFileAtomic(path.string(), data);
   }
 
   const EpisodeReader& episode_;
@@ -138,12 +156,17 @@ Status RunEpisode(const EpisodeReader& episode, const EpisodeRunOptions& options
   return run.AddTo(results);
 }
 
+fs::path ScenePath(const std::string& frames_dir, const std::string& episode, int start_step) {
+  char start[32];
+  std::snprintf(start, sizeof start, "start_%06d", start_step);
+  return fs::path(frames_dir) / episode / start / "scene.json";
+}
+
 fs::path FramePath(const std::string& frames_dir, const std::string& episode, int start_step,
                    const std::string& camera, int step, const std::string& subject) {
-  char start[32], name[64];
-  std::snprintf(start, sizeof start, "start_%06d", start_step);
+  char name[64];
   std::snprintf(name, sizeof name, "step_%03d_%s.png", step, subject.c_str());
-  return fs::path(frames_dir) / episode / start / camera / name;
+  return ScenePath(frames_dir, episode, start_step).parent_path() / camera / name;
 }
 
 }  // namespace interlacer

@@ -23,7 +23,7 @@ namespace interlacer {
 
 struct EpisodeRunOptions {
   PlanOptions plan;
-  /// Where pictures go; empty writes none.
+  /// Where pictures and the particles of the first prediction go; empty writes none.
   std::string frames_dir;
   /// Changes a prediction before it runs, such as its actions; may be empty.
   std::function<Status(PredictionTask*)> alter;
@@ -35,6 +35,10 @@ Status RunEpisode(const EpisodeReader& episode, const EpisodeRunOptions& options
 /// Beside the pictures of step 0 of an observed camera of a simulated episode: [n] uint8, the
 /// ParticleKind of each particle.
 inline constexpr char kParticleKindsFile[] = "particle_kinds.npy";
+
+/// Where the particles of a rollout by step lie (evaluation/scene_view.h).
+std::filesystem::path ScenePath(const std::string& frames_dir, const std::string& episode,
+                                int start_step);
 
 /// Where the picture of a subject or the "truth" lies below a folder of frames. Those of copy_last
 /// and reconstruction are the truth and the model of step 0.

@@ -22,6 +22,19 @@ std::uint8_t Mix(double from, double to, double share) {
 
 }  // namespace
 
+std::string FittedStripsHtml(std::int64_t budget_bytes,
+                             const std::function<std::string(int, ImageEmbedder*)>& make) {
+  constexpr int kWidthsPx[] = {240, 192, 144, 112, 80};
+  constexpr std::int64_t kFrameBytes = 80'000;
+  std::string html;
+  for (const int width_px : kWidthsPx) {
+    ImageEmbedder images(budget_bytes - kFrameBytes);
+    html = make(width_px, &images);
+    if (images.has_all()) break;
+  }
+  return html;
+}
+
 std::optional<RgbImage> DifferenceImage(const RgbImage& a, const RgbImage& b) {
   if (a.width_px != b.width_px || a.height_px != b.height_px) return std::nullopt;
   RgbImage out = a;

@@ -3,6 +3,8 @@
 /// Pictures in a grid: rows are subjects (truth, prediction, ...), columns are steps.
 /// One ImageEmbedder a page; pure apart from its budget.
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +32,13 @@ struct FrameStrip {
 
 /// A table of thumbnails of at most `thumbnail_width_px`; alt texts name row and column.
 std::string FrameStripHtml(const FrameStrip& strip, int thumbnail_width_px, ImageEmbedder* images);
+
+/// What `make` makes of the widest thumbnails with which all pictures fit; with the narrowest, what
+/// does not fit is named. `budget_bytes` is what a page has left beside its other texts; room for
+/// its head, its style and what stands around thumbnails is kept.
+std::string FittedStripsHtml(
+    std::int64_t budget_bytes,
+    const std::function<std::string(int thumbnail_width_px, ImageEmbedder* images)>& make);
 
 /// |a - b| of the strongest channel, from white (equal) to dark red (64 and more); nothing when the
 /// sizes differ.

@@ -40,6 +40,9 @@ class ImageEmbedder {
   bool has_all_ = true;
 };
 
+/// The largest with which a page stays a file that mail takes.
+inline constexpr std::int64_t kMaxPageBytes = 4'000'000;
+
 /// A table of texts. The first column is a row header; the others are right-aligned when numeric.
 struct HtmlTable {
   std::string caption;

@@ -9,7 +9,9 @@
 #include "evaluation/html.h"
 #include "evaluation/metric_definitions.h"
 #include "evaluation/report_charts.h"
+#include "evaluation/report_scene.h"
 #include "evaluation/report_strips.h"
+#include "evaluation/scene_view.h"
 #include "evaluation/score_text.h"
 #include "evaluation/spread_scores.h"
 #include "evaluation/view_scores.h"
@@ -166,15 +168,18 @@ std::string Provenance(const ReportInput& in) {
 }  // namespace
 
 std::string ReportHtml(const ReportInput& in) {
-  ImageEmbedder images;
   std::string body;
   for (const std::string& warning : in.warnings) {
     body += "<p class=\"warning\">" + EscapeHtml(warning) + "</p>\n";
   }
-  body += Headline(in) + GeometryHtml(in) + ScoreChartsHtml(in) + SpreadHtml(in) +
-          StripsHtml(in, &images) + DifferencesHtml(in) + DistributionsHtml(in) + ScoreTables(in) +
-          Cost(in) + Troubles(in) + Provenance(in);
-  return PageHtml(in.title, Verdict(in), body);
+  const std::string scene = ReportSceneHtml(in);
+  const std::string script(scene.empty() ? "" : SceneViewScript());
+  body += Headline(in) + GeometryHtml(in) + ScoreChartsHtml(in) + SpreadHtml(in) + scene;
+  const std::string rest = DifferencesHtml(in) + DistributionsHtml(in) + ScoreTables(in) +
+                           Cost(in) + Troubles(in) + Provenance(in);
+  const std::int64_t text_bytes = std::ssize(body) + std::ssize(rest) + std::ssize(script);
+  const std::string strips = StripsHtml(in, kMaxPageBytes - text_bytes);
+  return PageHtml(in.title, Verdict(in), body + strips + rest, script);
 }
 
 }  // namespace interlacer

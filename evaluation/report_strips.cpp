@@ -19,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kThumbnailWidthPx = 240;
-
 std::optional<RgbImage> ReadFrame(const fs::path& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return std::nullopt;
@@ -41,8 +39,8 @@ std::optional<RgbImage> ReadSubjectFrame(const Variant& variant, const ResultVal
       FramePath(variant.frames_dir, view.episode, view.start_step, view.camera, step, subject));
 }
 
-/// First rollout of an episode, first camera with pictures.
-std::string EpisodeStrip(const ReportInput& in, const std::string& episode, ImageEmbedder* images) {
+/// First rollout of an episode, first camera with pictures; without rows where it has none.
+FrameStrip EpisodeStrip(const ReportInput& in, const std::string& episode) {
   const ResultValue* first = nullptr;
   for (const ResultValue& value : in.reference().values) {
     if (value.episode == episode && value.subject == in.variants[0].subject) {
@@ -50,8 +48,8 @@ std::string EpisodeStrip(const ReportInput& in, const std::string& episode, Imag
       break;
     }
   }
-  if (first == nullptr) return "";
   FrameStrip strip;
+  if (first == nullptr) return strip;
   strip.caption = "camera " + first->camera + ", start step " + std::to_string(first->start_step) +
                   "; under each picture its SSIM";
   StripRow truth{"truth", {}};
@@ -77,39 +75,54 @@ std::string EpisodeStrip(const ReportInput& in, const std::string& episode, Imag
                                 ssim ? ScoreText(ssim, 3) : ""});
     }
   }
-  if (!has_frames) return "";
+  if (!has_frames) return strip;
   strip.rows.push_back(std::move(truth));
   for (StripRow& row : rows) {
     const bool has_image = std::any_of(row.frames.begin(), row.frames.end(),
                                        [](const StripFrame& f) { return f.image.has_value(); });
     if (has_image) strip.rows.push_back(std::move(row));
   }
-  return FrameStripHtml(strip, kThumbnailWidthPx, images);
+  return strip;
 }
 
 }  // namespace
 
-std::string StripsHtml(const ReportInput& in, ImageEmbedder* images) {
+std::vector<RankedEpisode> ChosenEpisodes(const ReportInput& in) {
   const ValueFilter filter{in.variants[0].subject, kSsim, -1, "", {}};
   std::vector<std::pair<double, std::string>> ranked;
   for (const auto& [episode, mean] : EpisodeMeans(in.reference(), filter)) {
     ranked.emplace_back(mean, episode);
   }
-  if (ranked.empty()) return "";
+  if (ranked.empty()) return {};
   std::sort(ranked.begin(), ranked.end());
   const std::pair<const char*, std::size_t> chosen[] = {
       {"best", ranked.size() - 1}, {"median", ranked.size() / 2}, {"worst", 0}};
-  std::string body;
-  std::set<std::size_t> shown;
-  for (const auto& [label, index] : chosen) {
-    if (!shown.insert(index).second) continue;
-    const std::string& episode = ranked[index].second;
-    const std::string strip = EpisodeStrip(in, episode, images);
-    if (strip.empty()) continue;
-    body += "<h3>" + EscapeHtml(episode) + ": " + label + ", mean SSIM " +
-            ScoreText(ranked[index].first, 4) + "</h3>\n" + strip;
+  std::vector<RankedEpisode> episodes;
+  std::set<std::size_t> taken;
+  for (const auto& [rank, index] : chosen) {
+    if (!taken.insert(index).second) continue;
+    episodes.push_back({rank, ranked[index].second, ranked[index].first});
   }
-  return body.empty() ? "" : SectionHtml("Frames", body);
+  return episodes;
+}
+
+std::string StripsHtml(const ReportInput& in, std::int64_t budget_bytes) {
+  std::vector<std::pair<std::string, FrameStrip>> strips;
+  for (const RankedEpisode& episode : ChosenEpisodes(in)) {
+    FrameStrip strip = EpisodeStrip(in, episode.id);
+    if (strip.rows.empty()) continue;
+    strips.emplace_back("<h3>" + EscapeHtml(episode.id) + ": " + episode.rank + ", mean SSIM " +
+                            ScoreText(episode.mean_ssim, 4) + "</h3>\n",
+                        std::move(strip));
+  }
+  if (strips.empty()) return "";
+  return FittedStripsHtml(budget_bytes, [&](int width_px, ImageEmbedder* images) {
+    std::string body;
+    for (const auto& [heading, strip] : strips) {
+      body += heading + FrameStripHtml(strip, width_px, images);
+    }
+    return SectionHtml("Frames", body);
+  });
 }
 
 }  // namespace interlacer

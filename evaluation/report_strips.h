@@ -4,14 +4,25 @@
 /// median and the worst episode. Reads the pictures beside the results; a missing one leaves its
 /// place empty. Errors: none. Threads: calls with different embedders may run together.
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "evaluation/html.h"
 #include "evaluation/report_input.h"
 
 namespace interlacer {
 
-/// Empty without pictures.
-std::string StripsHtml(const ReportInput& in, ImageEmbedder* images);
+struct RankedEpisode {
+  std::string rank;  ///< "best", "median" or "worst"
+  std::string id;
+  double mean_ssim = 0;  ///< of the reference
+};
+
+/// Each once, where there are fewer than three.
+std::vector<RankedEpisode> ChosenEpisodes(const ReportInput& in);
+
+/// Empty without pictures; as wide as fits in `budget_bytes` (FittedStripsHtml).
+std::string StripsHtml(const ReportInput& in, std::int64_t budget_bytes);
 
 }  // namespace interlacer

@@ -21,11 +21,6 @@ namespace {
 
 /// Fewer steps make no curve.
 constexpr int kMinChartSteps = 2;
-/// The largest with which a page stays a file that mail takes.
-constexpr int kThumbnailWidthsPx[] = {240, 192, 144, 112, 80};
-constexpr std::int64_t kMaxPageBytes = 4'000'000;
-/// Of the page's head and style, and of what stands around thumbnails.
-constexpr std::int64_t kFrameBytes = 80'000;
 
 std::string Seconds(double seconds) {
   char text[32];
@@ -130,18 +125,11 @@ std::string Strip(const RolloutReportInput& in, const TargetView& target, int wi
   return FrameStripHtml(strip, width_px, images);
 }
 
-/// All strips with the largest thumbnails that fit in `budget_bytes`; with the smallest, what does
-/// not fit is named.
-std::string Strips(const RolloutReportInput& in, std::int64_t budget_bytes) {
+std::string Strips(const RolloutReportInput& in, int width_px, ImageEmbedder* images) {
   std::string html;
-  for (const int width_px : kThumbnailWidthsPx) {
-    ImageEmbedder images(budget_bytes);
-    html.clear();
-    for (const TargetView& target : in.task->targets) {
-      const std::string role = target.is_input ? "" : " (held out)";
-      html += SectionHtml("Camera " + target.name + role, Strip(in, target, width_px, &images));
-    }
-    if (images.has_all()) break;
+  for (const TargetView& target : in.task->targets) {
+    const std::string role = target.is_input ? "" : " (held out)";
+    html += SectionHtml("Camera " + target.name + role, Strip(in, target, width_px, images));
   }
   return html;
 }
@@ -271,7 +259,9 @@ std::string RolloutReportHtml(const RolloutReportInput& in) {
   rest += "<footer>Full pictures and numbers lie beside this page.</footer>\n";
   const std::string body = Headline(in) + scene;
   const std::int64_t text_bytes = std::ssize(body) + std::ssize(rest) + std::ssize(script);
-  const std::string strips = Strips(in, kMaxPageBytes - kFrameBytes - text_bytes);
+  const std::string strips = FittedStripsHtml(
+      kMaxPageBytes - text_bytes,
+      [&](int width_px, ImageEmbedder* images) { return Strips(in, width_px, images); });
   return PageHtml("Rollout of " + in.manifest->episode_id, Verdict(in), body + strips + rest,
                   script);
 }

@@ -175,6 +175,9 @@ Json ParticlesJson(const SceneView& scene, std::size_t stride) {
           {"positions", std::move(positions)}};
 }
 
+constexpr char kViewSchema[] = "interlacer.scene_view";
+constexpr int kViewSchemaVersion = 1;
+
 constexpr std::string_view kBeforeData = R"html(<div id="scene" class="scene" hidden>
 <div class="scene-stage"><canvas class="scene-canvas" tabindex="0" role="application"
  aria-label="3-D view of particles, robot and cameras" aria-describedby="scene-help"></canvas></div>
@@ -187,30 +190,51 @@ constexpr std::string_view kBeforeData = R"html(<div id="scene" class="scene" hi
 Keys in the view: arrows turn, with Shift they move; + and - zoom, Space plays, Home resets.</p>
 </div>
 <noscript><p class="missing">The 3-D view needs JavaScript, which is off here. The pictures of the cameras show the
-same steps, and the particles lie as files beside this page.</p></noscript>
+same steps, and the particles lie as files beside them.</p></noscript>
 )html";
 
-std::string Caption(const SceneView& scene, std::size_t stride, std::size_t count) {
+std::string Caption(const nlohmann::json& data) {
   std::string text = "Predicted particles in the colours that were seen.";
-  for (const CarriedParticles& carried : scene.carried) {
-    text += carried.name == "truth"
+  for (const nlohmann::json& motion : data["motions"]) {
+    text += motion["name"] == "truth"
                 ? " Truth, in green: the same particles as the simulator moved what they lie on, "
                   "but for "
                   "those of which this is not known."
                 : " Kinematic, in orange: the same particles where the robot alone moves.";
   }
+  const auto stride = data["stride"].get<std::int64_t>();
   if (stride > 1) {
     text += " To keep the page small, 1 of " + std::to_string(stride) + " of the " +
-            std::to_string(count) + " particles is shown.";
+            std::to_string(data["particle_count"].get<std::int64_t>()) + " particles is shown.";
   }
   return text;
+}
+
+/// What the caption and the script read without looking; values inside are the script's.
+Status CheckData(const nlohmann::json& data) {
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject root, JsonObject::Make(data));
+  INTERLACER_ASSIGN_OR_RETURN(const auto schema, root.Get<std::string>("schema"));
+  if (schema != kViewSchema) return root.Invalid("schema", kViewSchema, schema);
+  INTERLACER_ASSIGN_OR_RETURN(const int version, root.Get<int>("schema_version"));
+  if (version != kViewSchemaVersion) {
+    return root.Invalid("schema_version", std::to_string(kViewSchemaVersion),
+                        std::to_string(version));
+  }
+  for (const char* key : {"stride", "particle_count"}) {
+    INTERLACER_RETURN_IF_ERROR(root.Get<std::int64_t>(key).status());
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<JsonObject> motions, root.GetObjects("motions"));
+  for (const JsonObject& motion : motions) {
+    INTERLACER_RETURN_IF_ERROR(motion.Get<std::string>("name").status());
+  }
+  return root.GetObject("particles").status();
 }
 
 }  // namespace
 
 std::string_view SceneViewScript() { return kSceneViewScript; }
 
-std::string SceneViewHtml(const SceneView& scene) {
+std::string SceneViewData(const SceneView& scene) {
   if (scene.predicted_m.empty() || scene.predicted_m.front().empty()) return "";
   const std::size_t count = scene.predicted_m.front().size() / 3;
   // A particle's bytes, and those of matrices and of the surface, as base64.
@@ -226,7 +250,11 @@ std::string SceneViewHtml(const SceneView& scene) {
   if (room == 0) return "";
   const std::size_t stride = (count + room - 1) / room;
 
-  Json json = {{"step_duration_s", scene.step_duration_s},
+  Json json = {{"schema", kViewSchema},
+               {"schema_version", kViewSchemaVersion},
+               {"particle_count", count},
+               {"stride", stride},
+               {"step_duration_s", scene.step_duration_s},
                {"workspace", {{"low_m", scene.workspace.min_m}, {"high_m", scene.workspace.max_m}}},
                {"particles", ParticlesJson(scene, stride)},
                {"motions", Json::array()},
@@ -241,18 +269,36 @@ std::string SceneViewHtml(const SceneView& scene) {
   for (const auto& [name, camera] : scene.cameras) {
     json["cameras"].push_back(CameraJson(name, camera));
   }
-  std::string data;
+  return JsonText(json, -1);
+}
+
+StatusOr<std::string> SceneDataHtml(const std::string& data, const std::string& origin,
+                                    std::string_view of_text) {
+  if (data.size() > kMaxSceneDataBytes) {
+    return Mismatch(reason::SCHEMA_INVALID, origin,
+                    "at most " + std::to_string(kMaxSceneDataBytes) + " bytes",
+                    std::to_string(data.size()));
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json json, ParseJson(data, origin));
+  INTERLACER_RETURN_IF_ERROR(CheckData(json).WithFieldPrefix(origin + ":"));
+  std::string safe;
   // A name with markup must not end the element that holds it.
-  for (const char c : JsonText(json, -1)) {
+  for (const char c : data) {
     if (c == '<') {
-      data += "\\u003c";
+      safe += "\\u003c";
     } else {
-      data += c;
+      safe += c;
     }
   }
-  return SectionHtml(
-      "In 3-D", std::string(kBeforeData) + ParagraphHtml(Caption(scene, stride, count)) +
-                    "<script type=\"application/json\" id=\"scene-data\">" + data + "</script>\n");
+  return SectionHtml("In 3-D", (of_text.empty() ? "" : ParagraphHtml(of_text)) +
+                                   std::string(kBeforeData) + ParagraphHtml(Caption(json)) +
+                                   "<script type=\"application/json\" id=\"scene-data\">" + safe +
+                                   "</script>\n");
+}
+
+std::string SceneViewHtml(const SceneView& scene) {
+  const std::string data = SceneViewData(scene);
+  return data.empty() ? "" : SceneDataHtml(data, "scene").value();
 }
 
 }  // namespace interlacer

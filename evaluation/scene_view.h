@@ -7,8 +7,9 @@
 /// half of a 65535th of its sides; colours have 8 bits. What rigid bodies carry is sent as the body
 /// of each particle and a matrix of each body and step, whatever the number of particles. Of more
 /// particles than kMaxSceneViewBytes of text hold, every k-th is shown and the page says so.
-/// World frame, metres. The page needs evaluation/scene_view.js as its script (PageHtml). Pure
-/// functions.
+/// World frame, metres. The page needs evaluation/scene_view.js as its script (PageHtml). The same
+/// data as a file (SceneViewData) is what `evaluate` keeps for `report`. Errors: SCHEMA_INVALID.
+/// Pure functions.
 
 #include <string>
 #include <string_view>
@@ -17,11 +18,14 @@
 
 #include "common/camera.h"
 #include "common/geometry.h"
+#include "common/status.h"
 #include "evaluation/scene_motion.h"
 
 namespace interlacer {
 
 inline constexpr std::size_t kMaxSceneViewBytes = 3'200'000;
+/// Of what is read: names of cameras, keys and other layouts of numbers stand beside particles.
+inline constexpr std::size_t kMaxSceneDataBytes = kMaxSceneViewBytes + 100'000;
 
 struct SceneView {
   double step_duration_s = 0;
@@ -32,7 +36,14 @@ struct SceneView {
   std::vector<std::pair<std::string, Camera>> cameras;
 };
 
-/// A section; empty where there are no particles, or where motions alone are too much for a page.
+/// JSON; empty where there are no particles, or where motions alone are too much for a page.
+std::string SceneViewData(const SceneView& scene);
+
+/// A section with such data, which may come from a file `origin`; `of_text` says whose it is.
+StatusOr<std::string> SceneDataHtml(const std::string& data, const std::string& origin,
+                                    std::string_view of_text = "");
+
+/// Both; empty where there are no data.
 std::string SceneViewHtml(const SceneView& scene);
 
 /// The script of a page with that section.

@@ -192,7 +192,7 @@ void AddEvaluate(CLI::App* app, VerbTable* verbs) {
       ->capture_default_str()
       ->check(CLI::IsMember({"white_outside_workspace", "none"}));
   AddSubjectsOption(verb, &options->subjects);
-  verb->add_flag("--no-frames", options->no_frames, "Write no pictures");
+  verb->add_flag("--no-frames", options->no_frames, "Write no pictures and no particles");
   CLI::Option* resume =
       verb->add_flag("--resume", options->resume, "Go on after the last finished episode")
           ->excludes(merge);

@@ -38,6 +38,7 @@ StatusOr<ExitCode> ExportWeights(const WeightsArguments& arguments, const VerbCo
 struct McapArguments {
   std::string source;
   std::string output;
+  std::string profile = "foxglove";
   bool force = false;
 };
 
@@ -45,6 +46,7 @@ StatusOr<ExitCode> ExportMcap(const McapArguments& arguments, const VerbContext&
   INTERLACER_RETURN_IF_ERROR(CheckNoOutput(arguments.output, arguments.force));
   std::unique_ptr<Progress> progress;
   McapExportOptions options;
+  if (arguments.profile == "ros2") options.profile = McapProfile::kRos2;
   options.stop = context.stop();
   options.on_step = [&](std::int64_t done, std::int64_t total) {
     if (!progress) progress = context.MakeProgress("export", total);
@@ -78,6 +80,10 @@ void AddExportMcap(CLI::App* parent, VerbTable* verbs) {
   verb->add_option("source", arguments->source, "Folder of an episode, or that predict wrote")
       ->required();
   verb->add_option("-o,--output", arguments->output, "File to write")->required();
+  verb->add_option("--profile", arguments->profile,
+                   "Messages: Foxglove's, or those of ROS 2, which rosbags and ros2 bag read")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"foxglove", "ros2"}));
   verb->add_flag("--force", arguments->force, "Replace an existing file");
   verbs->Add(verb,
              [arguments](const VerbContext& context) { return ExportMcap(*arguments, context); });

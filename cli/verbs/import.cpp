@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/bag_options.h"
 #include "cli/describe.h"
+#include "cli/import_series.h"
 #include "cli/option_checks.h"
 #include "cli/validation_text.h"
 #include "cli/verbs/verbs.h"
@@ -28,6 +30,7 @@ struct ImportArguments {
   std::vector<double> workspace_m;
   BagArguments bag;
   std::vector<double> z_planes_m;
+  ImportSeriesOptions series;
 };
 
 /// Options that some formats alone read.
@@ -53,6 +56,9 @@ const std::vector<FormatOption>& FormatOptions() {
       {"--robot", {"ros2", "hdf5", "lerobot"}},
       {"--step-duration", {"ros2", "hdf5", "lerobot"}},
       {"--episode", {"lerobot"}},
+      {"--episodes", {"lerobot"}},
+      {"--split", {"lerobot"}},
+      {"--resume", {"lerobot"}},
       {"--joint-unit", {"lerobot"}},
       {"--demo", {"hdf5"}},
       {"--depth-kind", {"hdf5"}},
@@ -78,7 +84,32 @@ Status CheckOptionsOfFormat(const CLI::App& verb, const std::string& format) {
 
 std::vector<std::string> FormatNames() { return {ImportFormats().begin(), ImportFormats().end()}; }
 
-StatusOr<ExitCode> RunImport(ImportArguments arguments, const VerbContext& context) {
+/// The command that makes the same of one episode of a series, wherever it is written.
+std::string CommandOfSeries(const CLI::App& verb) {
+  static const std::set<std::string> kOfTheFolder = {"--output", "--episodes", "--split",
+                                                     "--resume", "--force",    "--help"};
+  std::string command = "interlacer import";
+  for (const CLI::Option* option : verb.get_options()) {
+    if (option->count() == 0 || kOfTheFolder.count("--" + option->get_single_name()) > 0) continue;
+    const bool is_list = option->get_delimiter() != 0;
+    std::string value;
+    for (const std::string& result : option->results()) {
+      const bool is_bare = result.find_first_of(" \t'\"\\$") == std::string::npos;
+      const std::string word = is_bare ? result : "'" + result + "'";
+      if (is_list) {
+        value += (value.empty() ? "" : ",") + word;
+      } else {
+        command +=
+            (option->get_positional() ? " " : " --" + option->get_single_name() + " ") + word;
+      }
+    }
+    if (is_list) command += " --" + option->get_single_name() + " " + value;
+  }
+  return command;
+}
+
+StatusOr<ExitCode> RunImport(ImportArguments arguments, const CLI::App& verb,
+                             const VerbContext& context) {
   ImportOptions& options = arguments.import;
   if (arguments.near_m > 0) options.near_m = arguments.near_m;
   if (arguments.far_m > 0) options.far_m = arguments.far_m;
@@ -95,8 +126,12 @@ StatusOr<ExitCode> RunImport(ImportArguments arguments, const VerbContext& conte
     options.hdf5.z_near_m = arguments.z_planes_m[0];
     options.hdf5.z_far_m = arguments.z_planes_m[1];
   }
-  options.command = context.command_line();
   options.stop = context.stop();
+  if (!arguments.series.episodes.empty()) {
+    return RunImportSeries(arguments.format, options, arguments.series, CommandOfSeries(verb),
+                           context);
+  }
+  options.command = context.command_line();
   std::unique_ptr<Progress> progress;
   options.on_frame = [&](std::int64_t done, std::int64_t total) {
     if (!progress) progress = context.MakeProgress("import", total);
@@ -130,8 +165,10 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
   verb->add_option("source", options.source_dir,
                    "Folder of the recording; ros2: or a .mcap or .db3 file; hdf5: a file")
       ->required();
-  verb->add_option("-o,--output", options.episode_dir, "Folder of the episode")->required();
-  verb->add_option(
+  verb->add_option("-o,--output", options.episode_dir,
+                   "Folder of the episode; with --episodes of the data set")
+      ->required();
+  CLI::Option* id = verb->add_option(
       "--id", options.episode_id,
       "Name of the episode; default the folder's, with _ for other than A-Z a-z 0-9 . _ -");
   verb->add_option(
@@ -165,7 +202,8 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
   verb->get_option("--inverse-kinematics")
       ->description(
           "find the joints that are not measured from poses of a link, once an arm; ros2: "
-          "FRAME=LINK of the transforms; hdf5: POSITION=LINK,ROTATION=LINK, arrays of x,y,z and "
+          "FRAME=LINK of the transforms, or TOPIC=LINK of poses (PoseStamped); hdf5: "
+          "POSITION=LINK,ROTATION=LINK, arrays of x,y,z and "
           "of quaternions x,y,z,w");
   const auto say_more = [&](const char* option, const char* more) {
     CLI::Option* const found = verb->get_option(option);
@@ -176,8 +214,22 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
   say_more("--commands", "; lerobot: FEATURE[=NAME,NAME,...], such as action");
   say_more("--robot", "; lerobot: required");
   say_more("--step-duration", "; lerobot: default 0.5");
-  verb->add_option("--episode", options.lerobot.episode,
-                   "lerobot: number of the episode, from 0; default the only one");
+  CLI::Option* episode =
+      verb->add_option("--episode", options.lerobot.episode,
+                       "lerobot: number of the episode, from 0; default the only one");
+  CLI::Option* series =
+      verb->add_option("--episodes", arguments->series.episodes,
+                       "lerobot: several into the folder of a data set: all, or such as 0-9,12")
+          ->excludes(episode)
+          ->excludes(id);
+  verb->add_option("--split", arguments->series.split,
+                   "Part of the data set that --episodes are for: train, val or test")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"train", "val", "test"}))
+      ->needs(series);
+  CLI::Option* resume = verb->add_flag("--resume", arguments->series.resume,
+                                       "Keep finished ones of --episodes, add what is missing")
+                            ->needs(series);
   verb->add_option("--joint-unit", options.lerobot.joint_unit,
                    "lerobot: rad or deg, the unit of angles; required; a gripper in deg must be "
                    "named by --joints, since LeRobot writes many in percent")
@@ -201,10 +253,10 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
       ->check(AboveZero());
   verb->add_option("--license", options.license, "Licence of the recording");
   verb->add_option("--attribution", options.attribution, "Whom to name");
-  verb->add_flag("--force", options.overwrite, "Replace an existing episode");
+  verb->add_flag("--force", options.overwrite, "Replace existing episodes")->excludes(resume);
   verbs->Add(verb, [arguments, verb](const VerbContext& context) -> StatusOr<ExitCode> {
     INTERLACER_RETURN_IF_ERROR(CheckOptionsOfFormat(*verb, arguments->format));
-    return RunImport(*arguments, context);
+    return RunImport(*arguments, *verb, context);
   });
 }
 

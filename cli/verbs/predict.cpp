@@ -23,7 +23,7 @@
 #include "evaluation/evaluation_plan.h"
 #include "evaluation/metric_definitions.h"
 #include "evaluation/rollout_report.h"
-#include "evaluation/scene_view.h"
+#include "evaluation/scene_recorder.h"
 #include "evaluation/score_text.h"
 #include "evaluation/subjects.h"
 #include "robots/robot.h"
@@ -145,17 +145,9 @@ nlohmann::ordered_json PredictionJson(const PredictOptions& options, const Episo
 }
 
 Status WriteReport(const EpisodeReader& episode, const PredictionTask& task,
-                   const EpisodeEvaluation& evaluation, SceneView scene,
+                   const EpisodeEvaluation& evaluation, const SceneView& scene,
                    const RolloutBackend& backend, const VerbContext& context,
                    const OutputFolder& folder) {
-  scene.step_duration_s = backend.metadata().step_duration_s;
-  scene.workspace = task.region.workspace;
-  scene.carried = evaluation.carried;
-  for (const TargetView& target : task.targets) {
-    for (const RenderTarget& view : task.output.render_targets) {
-      if (view.name == target.name) scene.cameras.emplace_back(target.name, *view.camera);
-    }
-  }
   RolloutReportInput input;
   input.scene = &scene;
   input.manifest = &episode.manifest();
@@ -241,10 +233,9 @@ StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context
                  backend->device_name());
 
   const std::unique_ptr<Progress> progress = context.MakeProgress("predict", task.step_count + 1);
-  SceneView scene;
+  SceneRecorder recorder;
   const auto on_step = [&](const PredictedStep& step, const std::vector<EvaluatedView>& views) {
-    if (options.report) scene.predicted_m.push_back(step.positions_m);
-    if (options.report && step.step == 0) scene.colors_rgb8 = step.colors_rgb8;
+    if (options.report) recorder.Add(step);
     INTERLACER_RETURN_IF_ERROR(WriteViews(views, folder));
     if (!options.no_particles) INTERLACER_RETURN_IF_ERROR(WriteParticles(step, folder));
     progress->Update(step.step + 1);
@@ -261,8 +252,9 @@ StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context
   INTERLACER_ASSIGN_OR_RETURN(const std::string path, folder.FilePath(kPredictionFile));
   INTERLACER_RETURN_IF_ERROR(WriteJsonFile(path, json));
   if (options.report) {
-    INTERLACER_RETURN_IF_ERROR(
-        WriteReport(episode, task, evaluation, std::move(scene), *backend, context, folder));
+    INTERLACER_RETURN_IF_ERROR(WriteReport(episode, task, evaluation,
+                                           recorder.Finish(task, backend->metadata(), evaluation),
+                                           *backend, context, folder));
   }
   INTERLACER_RETURN_IF_ERROR(folder.Commit());
   context.Result(

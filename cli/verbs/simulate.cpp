@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/dataset_folder.h"
 #include "cli/option_checks.h"
 #include "cli/output.h"
 #include "cli/simulation_jobs.h"
@@ -82,14 +83,8 @@ class Factory {
 };
 
 StatusOr<ExitCode> RunSimulate(const SimulateArguments& arguments, const VerbContext& context) {
-  std::error_code error;
-  if (!arguments.resume && !arguments.force && fs::exists(arguments.output, error) &&
-      !fs::is_empty(arguments.output, error)) {
-    return FailedPrecondition(
-               reason::OUTPUT_EXISTS,
-               arguments.output + " exists; --resume adds what is missing, --force makes anew")
-        .WithField(arguments.output);
-  }
+  INTERLACER_RETURN_IF_ERROR(
+      CheckDatasetFolder(arguments.output, arguments.resume, arguments.force));
   INTERLACER_RETURN_IF_ERROR(MakeFolders(arguments.output));
   Factory factory(arguments, context);
   const Status status = factory.Run();

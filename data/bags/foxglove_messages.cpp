@@ -126,6 +126,18 @@ StatusOr<std::vector<TransformMessage>> DecodeFoxgloveTransforms(
   return transforms;
 }
 
+StatusOr<TransformMessage> DecodeFoxglovePose(const MessageTopic& topic,
+                                              std::span<const std::uint8_t> data) {
+  INTERLACER_ASSIGN_OR_RETURN(const auto message, Parse<foxglove::PoseInFrame>(topic, data));
+  TransformMessage pose;
+  pose.stamp_ns = StampOf(*message);
+  pose.parent_frame = FrameName(message->frame_id());
+  const auto& t = message->pose().position();
+  const auto& q = message->pose().orientation();
+  pose.parent_from_child = {{t.x(), t.y(), t.z()}, {q.x(), q.y(), q.z(), q.w()}};
+  return pose;
+}
+
 StatusOr<JointsMessage> DecodeFoxgloveJoints(const MessageTopic& topic,
                                              std::span<const std::uint8_t> data) {
   INTERLACER_ASSIGN_OR_RETURN(const auto message, Parse<foxglove::JointStates>(topic, data));
@@ -153,26 +165,17 @@ std::string EncodeFoxgloveImage(std::int64_t stamp_ns, const std::string& frame,
   return message.SerializeAsString();
 }
 
-std::string EncodeFoxgloveCalibration(std::int64_t stamp_ns, const std::string& frame,
-                                      const Camera& camera) {
+std::string EncodeFoxgloveCalibration(const CameraInfoMessage& info) {
   foxglove::CameraCalibration message;
-  SetStamp(stamp_ns, &message);
-  message.set_frame_id(frame);
-  message.set_width(static_cast<std::uint32_t>(camera.width_px));
-  message.set_height(static_cast<std::uint32_t>(camera.height_px));
-  message.set_distortion_model(camera.distortion_model == DistortionModel::kRationalPolynomial
-                                   ? "rational_polynomial"
-                                   : "plumb_bob");
-  for (const double value : camera.distortion_coefficients) message.add_d(value);
-  for (const double value :
-       {camera.fx_px, 0.0, camera.cx_px, 0.0, camera.fy_px, camera.cy_px, 0.0, 0.0, 1.0}) {
-    message.add_k(value);
-  }
+  SetStamp(info.stamp_ns, &message);
+  message.set_frame_id(info.frame_id);
+  message.set_width(static_cast<std::uint32_t>(info.width_px));
+  message.set_height(static_cast<std::uint32_t>(info.height_px));
+  message.set_distortion_model(info.distortion_model);
+  for (const double value : info.distortion_coefficients) message.add_d(value);
+  for (const double value : info.k) message.add_k(value);
   for (const double value : {1, 0, 0, 0, 1, 0, 0, 0, 1}) message.add_r(value);
-  for (const double value : {camera.fx_px, 0.0, camera.cx_px, 0.0, 0.0, camera.fy_px, camera.cy_px,
-                             0.0, 0.0, 0.0, 1.0, 0.0}) {
-    message.add_p(value);
-  }
+  for (const double value : info.p) message.add_p(value);
   return message.SerializeAsString();
 }
 

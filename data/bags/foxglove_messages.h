@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "common/camera.h"
 #include "data/bags/messages.h"
 
 namespace interlacer {
@@ -21,6 +20,9 @@ StatusOr<CameraInfoMessage> DecodeFoxgloveCalibration(const MessageTopic& topic,
                                                       std::span<const std::uint8_t> data);
 StatusOr<std::vector<TransformMessage>> DecodeFoxgloveTransforms(
     const MessageTopic& topic, std::span<const std::uint8_t> data);
+/// Without a child frame.
+StatusOr<TransformMessage> DecodeFoxglovePose(const MessageTopic& topic,
+                                              std::span<const std::uint8_t> data);
 StatusOr<JointsMessage> DecodeFoxgloveJoints(const MessageTopic& topic,
                                              std::span<const std::uint8_t> data);
 
@@ -28,8 +30,7 @@ StatusOr<JointsMessage> DecodeFoxgloveJoints(const MessageTopic& topic,
 std::string EncodeFoxgloveImage(std::int64_t stamp_ns, const std::string& frame, int width_px,
                                 int height_px, const std::string& encoding,
                                 std::span<const std::uint8_t> data);
-std::string EncodeFoxgloveCalibration(std::int64_t stamp_ns, const std::string& frame,
-                                      const Camera& camera);
+std::string EncodeFoxgloveCalibration(const CameraInfoMessage& info);
 std::string EncodeFoxgloveTransforms(const std::vector<TransformMessage>& transforms);
 std::string EncodeFoxgloveJoints(const JointsMessage& joints);
 /// positions_m [n,3] in `frame`, colors_rgb8 [n,3] or empty.

@@ -172,12 +172,11 @@ StatusOr<RgbImage> ColorOf(const ImageMessage& image) {
   return color;
 }
 
-StatusOr<float> LargestDepthM(const ImageMessage& image) {
-  float largest_m = 0;
-  INTERLACER_RETURN_IF_ERROR(ForEachDepthM(image, [&](std::size_t, float depth_m) {
-    if (std::isfinite(depth_m) && depth_m > largest_m) largest_m = depth_m;
-  }));
-  return largest_m;
+StatusOr<MetreDepths> SurveyDepths(const ImageMessage& image) {
+  MetreDepths depths;
+  INTERLACER_RETURN_IF_ERROR(
+      ForEachDepthM(image, [&](std::size_t, float depth_m) { depths.Add(depth_m); }));
+  return depths;
 }
 
 StatusOr<DepthImage16> DepthOf(const ImageMessage& image, double unit_m) {
@@ -199,8 +198,7 @@ StatusOr<DepthImage16> DepthOf(const ImageMessage& image, double unit_m) {
   if (!image.is_compressed) INTERLACER_RETURN_IF_ERROR(CheckRows(image, sizeof(float)));
   depth.width_px = size.width_px;
   depth.height_px = size.height_px;
-  // 65535 means no measurement to all that reads depth.
-  constexpr double kMostUnits = 65534.5;
+  constexpr double kMostUnits = kMostDepthUnits + 0.5;
   std::vector<std::uint16_t>& pixels = depth.pixels;
   INTERLACER_RETURN_IF_ERROR(ForEachDepthM(image, [&](std::size_t, float depth_m) {
     const double units = depth_m / unit_m;

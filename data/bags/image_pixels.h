@@ -11,6 +11,7 @@
 
 #include "common/image.h"
 #include "common/image_codec.h"
+#include "common/metre_depths.h"
 #include "data/bags/messages.h"
 
 namespace interlacer {
@@ -22,8 +23,8 @@ StatusOr<PixelKind> KindOfPixels(const ImageMessage& image);
 StatusOr<ImageSize> SizeOfImage(const ImageMessage& image);
 StatusOr<RgbImage> ColorOf(const ImageMessage& image);
 
-/// Largest finite depth of kDepthMeters, 0 where nothing was measured.
-StatusOr<float> LargestDepthM(const ImageMessage& image);
+/// Of kDepthMeters.
+StatusOr<MetreDepths> SurveyDepths(const ImageMessage& image);
 /// Integers as they are; metres as the nearest multiple of `unit_m`. Not finite, not above 0 and
 /// what 16 bits do not hold is no measurement.
 StatusOr<DepthImage16> DepthOf(const ImageMessage& image, double unit_m);

@@ -17,6 +17,8 @@ constexpr std::pair<std::string_view, MessageKind> kRosKinds[] = {
     {"sensor_msgs/msg/CameraInfo", MessageKind::kCameraInfo},
     {"tf2_msgs/msg/TFMessage", MessageKind::kTransforms},
     {"sensor_msgs/msg/JointState", MessageKind::kJoints},
+    {"geometry_msgs/msg/PoseStamped", MessageKind::kPose},
+    {"geometry_msgs/msg/PoseWithCovarianceStamped", MessageKind::kPose},
 };
 
 constexpr std::pair<std::string_view, MessageKind> kFoxgloveKinds[] = {
@@ -26,6 +28,7 @@ constexpr std::pair<std::string_view, MessageKind> kFoxgloveKinds[] = {
     {"foxglove.FrameTransform", MessageKind::kTransforms},
     {"foxglove.FrameTransforms", MessageKind::kTransforms},
     {"foxglove.JointStates", MessageKind::kJoints},
+    {"foxglove.PoseInFrame", MessageKind::kPose},
 };
 
 /// Sides that an int holds; what is larger is no image.
@@ -48,6 +51,23 @@ Status NotCdr(const MessageTopic& topic) {
 
 }  // namespace
 
+CameraInfoMessage CameraInfoOf(std::int64_t stamp_ns, const std::string& frame,
+                               const Camera& camera) {
+  CameraInfoMessage info;
+  info.stamp_ns = stamp_ns;
+  info.frame_id = frame;
+  info.width_px = camera.width_px;
+  info.height_px = camera.height_px;
+  info.distortion_model = camera.distortion_model == DistortionModel::kRationalPolynomial
+                              ? "rational_polynomial"
+                              : "plumb_bob";
+  info.distortion_coefficients.assign(camera.distortion_coefficients.begin(),
+                                      camera.distortion_coefficients.end());
+  info.k = {camera.fx_px, 0, camera.cx_px, 0, camera.fy_px, camera.cy_px, 0, 0, 1};
+  info.p = {camera.fx_px, 0, camera.cx_px, 0, 0, camera.fy_px, camera.cy_px, 0, 0, 0, 1, 0};
+  return info;
+}
+
 Status Undecodable(const MessageTopic& topic, const std::string& what) {
   return Mismatch(reason::SCHEMA_INVALID, topic.name, what,
                   "a message that is cut or of another type");
@@ -56,6 +76,8 @@ Status Undecodable(const MessageTopic& topic, const std::string& what) {
 std::string FrameName(std::string_view name) {
   return std::string(name.substr(name.starts_with('/') ? 1 : 0));
 }
+
+std::string PoseFrame(std::string_view topic) { return "/" + FrameName(topic); }
 
 MessageKind KindOf(const MessageTopic& topic) {
   const auto find = [&](const auto& kinds) {
@@ -124,6 +146,26 @@ StatusOr<std::vector<TransformMessage>> DecodeTransforms(const MessageTopic& top
   }
   if (!reader.ok()) return NotCdr(topic);
   return transforms;
+}
+
+StatusOr<TransformMessage> DecodePose(const MessageTopic& topic,
+                                      std::span<const std::uint8_t> data) {
+  TransformMessage pose;
+  if (IsProtobuf(topic)) {
+    INTERLACER_ASSIGN_OR_RETURN(pose, DecodeFoxglovePose(topic, data));
+  } else {
+    // A covariance may follow.
+    CdrReader reader(data);
+    pose.stamp_ns = ReadStamp(&reader);
+    pose.parent_frame = FrameName(reader.Text());
+    reader.Doubles(&pose.parent_from_child.translation_m);
+    reader.Doubles(&pose.parent_from_child.rotation_xyzw);
+    if (!reader.ok()) return NotCdr(topic);
+  }
+  pose.child_frame = PoseFrame(topic.name);
+  if (!pose.parent_frame.empty()) return pose;
+  return Mismatch(reason::SCHEMA_INVALID, topic.name,
+                  "poses in a frame: header.frame_id, as the driver's parameters set it", "none");
 }
 
 StatusOr<JointsMessage> DecodeJoints(const MessageTopic& topic,

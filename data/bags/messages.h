@@ -16,13 +16,22 @@
 #include <string_view>
 #include <vector>
 
+#include "common/camera.h"
 #include "common/geometry.h"
 #include "common/status.h"
 #include "data/mcap/message_file.h"
 
 namespace interlacer {
 
-enum class MessageKind { kOther, kImage, kCompressedImage, kCameraInfo, kTransforms, kJoints };
+enum class MessageKind {
+  kOther,
+  kImage,
+  kCompressedImage,
+  kCameraInfo,
+  kTransforms,
+  kJoints,
+  kPose
+};
 
 struct ImageMessage {
   std::int64_t stamp_ns = 0;
@@ -49,6 +58,10 @@ struct CameraInfoMessage {
   std::array<double, 12> p{};
 };
 
+/// What a camera's images say with them.
+CameraInfoMessage CameraInfoOf(std::int64_t stamp_ns, const std::string& frame,
+                               const Camera& camera);
+
 struct TransformMessage {
   std::int64_t stamp_ns = 0;
   std::string parent_frame;
@@ -69,10 +82,17 @@ StatusOr<CameraInfoMessage> DecodeCameraInfo(const MessageTopic& topic,
                                              std::span<const std::uint8_t> data);
 StatusOr<std::vector<TransformMessage>> DecodeTransforms(const MessageTopic& topic,
                                                          std::span<const std::uint8_t> data);
+/// Of a topic of poses: child_frame is its PoseFrame.
+StatusOr<TransformMessage> DecodePose(const MessageTopic& topic,
+                                      std::span<const std::uint8_t> data);
 StatusOr<JointsMessage> DecodeJoints(const MessageTopic& topic, std::span<const std::uint8_t> data);
 
 /// Without the slash that older tools put in front.
 std::string FrameName(std::string_view name);
+
+/// What the poses of a topic are among the frames: its name with a slash in front, which no frame
+/// has.
+std::string PoseFrame(std::string_view topic);
 
 /// SCHEMA_INVALID: a message that is not what its topic says.
 Status Undecodable(const MessageTopic& topic, const std::string& what);

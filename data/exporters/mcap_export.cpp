@@ -1,13 +1,12 @@
 #include "data/exporters/mcap_export.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <limits>
-#include <map>
-#include <memory>
+#include <span>
+#include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "common/duration.h"
@@ -15,10 +14,10 @@
 #include "common/image_codec.h"
 #include "common/json.h"
 #include "common/npy.h"
-#include "data/bags/foxglove_messages.h"
+#include "data/bags/messages.h"
 #include "data/episode_joints.h"
 #include "data/episode_reader.h"
-#include "data/mcap/mcap_writer.h"
+#include "data/exporters/recording_file.h"
 #include "data/point_cloud_io.h"
 #include "robots/forward_kinematics.h"
 #include "robots/joint_values.h"
@@ -26,57 +25,7 @@
 namespace interlacer {
 namespace {
 
-constexpr double kMillimeterM = 0.001;
-
-/// Channels of Foxglove's messages by topic.
-class FoxgloveFile {
- public:
-  static StatusOr<FoxgloveFile> Create(const std::string& path) {
-    INTERLACER_ASSIGN_OR_RETURN(auto writer, McapWriter::Create(path));
-    return FoxgloveFile(std::move(writer));
-  }
-  Status Write(const std::string& topic, const char* schema, std::int64_t time_ns,
-               const std::string& message) {
-    auto channel = channels_.find(topic);
-    if (channel == channels_.end()) {
-      channel = channels_
-                    .emplace(topic, writer_->AddChannel(topic, "protobuf",
-                                                        std::string("foxglove.") + schema,
-                                                        "protobuf", schema_))
-                    .first;
-    }
-    // Times before the epoch have no number in the container; the message's stamp keeps them.
-    return writer_->Write(channel->second, std::max<std::int64_t>(time_ns, 0),
-                          {reinterpret_cast<const std::uint8_t*>(message.data()), message.size()});
-  }
-  Status WriteColor(const std::string& topic, const std::string& frame, std::int64_t time_ns,
-                    const RgbImage& image) {
-    return Write(
-        topic, "RawImage", time_ns,
-        EncodeFoxgloveImage(time_ns, frame, image.width_px, image.height_px, "rgb8", image.pixels));
-  }
-  Status Finish() { return writer_->Finish(); }
-
- private:
-  explicit FoxgloveFile(std::unique_ptr<McapWriter> writer) : writer_(std::move(writer)) {}
-  std::unique_ptr<McapWriter> writer_;
-  std::vector<std::uint8_t> schema_ = FoxgloveSchema();
-  std::map<std::string, std::uint16_t> channels_;
-};
-
 std::string FrameOf(const std::string& camera) { return camera + "_optical_frame"; }
-
-std::string EncodeDepth(std::int64_t time_ns, const std::string& frame, const DepthImage16& depth) {
-  if (depth.unit_m == kMillimeterM) {
-    return EncodeFoxgloveImage(time_ns, frame, depth.width_px, depth.height_px, "16UC1",
-                               {reinterpret_cast<const std::uint8_t*>(depth.pixels.data()),
-                                depth.pixels.size() * sizeof(std::uint16_t)});
-  }
-  const DepthImage metres = DepthToMeters(depth);
-  return EncodeFoxgloveImage(time_ns, frame, metres.width_px, metres.height_px, "32FC1",
-                             {reinterpret_cast<const std::uint8_t*>(metres.pixels_m.data()),
-                              metres.pixels_m.size() * sizeof(float)});
-}
 
 /// Joints by name: those of the robot, without one the names of the columns.
 JointsMessage JointsOf(const EpisodeReader& episode, const MotionTable& motion,
@@ -103,25 +52,21 @@ JointsMessage JointsOf(const EpisodeReader& episode, const MotionTable& motion,
 }
 
 Status WriteJoints(const EpisodeReader& episode, int step, std::int64_t time_ns,
-                   FoxgloveFile* file) {
+                   RecordingFile* file) {
   const EpisodeManifest& manifest = episode.manifest();
   if (manifest.states && manifest.states->kind == ActionKind::kJointPositions) {
-    INTERLACER_RETURN_IF_ERROR(
-        file->Write("/joint_states", "JointStates", time_ns,
-                    EncodeFoxgloveJoints(
-                        JointsOf(episode, *manifest.states, episode.states(), step, time_ns))));
+    INTERLACER_RETURN_IF_ERROR(file->WriteJoints(
+        "/joint_states", JointsOf(episode, *manifest.states, episode.states(), step, time_ns)));
   }
   if (manifest.actions && manifest.actions->kind == ActionKind::kJointPositions) {
-    INTERLACER_RETURN_IF_ERROR(
-        file->Write("/joint_commands", "JointStates", time_ns,
-                    EncodeFoxgloveJoints(
-                        JointsOf(episode, *manifest.actions, episode.actions(), step, time_ns))));
+    INTERLACER_RETURN_IF_ERROR(file->WriteJoints(
+        "/joint_commands", JointsOf(episode, *manifest.actions, episode.actions(), step, time_ns)));
   }
   return Status::Ok();
 }
 
 Status WriteTransforms(const EpisodeReader& episode, const std::string& world, int step,
-                       FoxgloveFile* file) {
+                       RecordingFile* file) {
   std::vector<TransformMessage> transforms;
   for (int camera = 0; camera < episode.camera_count(); ++camera) {
     const std::string& name = episode.manifest().cameras[static_cast<std::size_t>(camera)].name;
@@ -137,7 +82,7 @@ Status WriteTransforms(const EpisodeReader& episode, const std::string& world, i
       if (name != world) transforms.push_back({time_ns, world, name, links[link]});
     }
   }
-  return file->Write("/tf", "FrameTransforms", time_ns, EncodeFoxgloveTransforms(transforms));
+  return file->WriteTransforms(time_ns, transforms);
 }
 
 std::string StepFile(const std::string& folder, int step, const char* suffix) {
@@ -157,7 +102,7 @@ std::vector<std::string> FoldersIn(const std::string& path) {
 }
 
 Status WriteParticles(const std::string& folder, int step, std::int64_t time_ns,
-                      FoxgloveFile* file) {
+                      RecordingFile* file) {
   const std::string path = StepFile(folder, step, ".npy");
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return Status::Ok();
@@ -172,11 +117,9 @@ Status WriteParticles(const std::string& folder, int step, std::int64_t time_ns,
   // Colours are in the point cloud beside, which a build without its library lacks.
   const auto cloud = ReadPointCloud(StepFile(folder, step, ".ply"));
   const bool has_colors = cloud.ok() && cloud->colors_rgb8.size() == positions_m.size();
-  return file->Write(
-      "/prediction/particles", "PointCloud", time_ns,
-      EncodeFoxglovePoints(time_ns, "world", positions_m,
+  return file->WritePoints("/prediction/particles", "world", time_ns, positions_m,
                            has_colors ? std::span<const std::uint8_t>(cloud->colors_rgb8)
-                                      : std::span<const std::uint8_t>()));
+                                      : std::span<const std::uint8_t>());
 }
 
 }  // namespace
@@ -184,7 +127,7 @@ Status WriteParticles(const std::string& folder, int step, std::int64_t time_ns,
 Status ExportEpisodeAsMcap(const std::string& episode_dir, const std::string& path,
                            const McapExportOptions& options) {
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(episode_dir));
-  INTERLACER_ASSIGN_OR_RETURN(FoxgloveFile file, FoxgloveFile::Create(path));
+  INTERLACER_ASSIGN_OR_RETURN(RecordingFile file, RecordingFile::Create(path, options.profile));
   const std::string world =
       episode.manifest().world_frame_name.empty() ? "world" : episode.manifest().world_frame_name;
   for (int step = 0; step < episode.step_count(); ++step) {
@@ -196,13 +139,12 @@ Status ExportEpisodeAsMcap(const std::string& episode_dir, const std::string& pa
       const std::string frame = FrameOf(name);
       const std::int64_t time_ns = episode.CaptureTimeNs(step, camera);
       INTERLACER_RETURN_IF_ERROR(
-          file.Write("/" + name + "/calibration", "CameraCalibration", time_ns,
-                     EncodeFoxgloveCalibration(time_ns, frame, episode.CameraAt(step, camera))));
+          file.WriteCalibration("/" + name + "/calibration",
+                                CameraInfoOf(time_ns, frame, episode.CameraAt(step, camera))));
       INTERLACER_ASSIGN_OR_RETURN(const RgbImage color, episode.ReadColor(step, camera));
       INTERLACER_RETURN_IF_ERROR(file.WriteColor("/" + name + "/color", frame, time_ns, color));
       INTERLACER_ASSIGN_OR_RETURN(const DepthImage16 depth, episode.ReadRawDepth(step, camera));
-      INTERLACER_RETURN_IF_ERROR(file.Write("/" + name + "/depth", "RawImage", time_ns,
-                                            EncodeDepth(time_ns, frame, depth)));
+      INTERLACER_RETURN_IF_ERROR(file.WriteDepth("/" + name + "/depth", frame, time_ns, depth));
     }
     if (options.on_step) options.on_step(step + 1, episode.step_count());
   }
@@ -223,7 +165,7 @@ Status ExportPredictionAsMcap(const std::string& prediction_dir, const std::stri
                     "step_count 0 to 999 and step_duration_s above 0",
                     std::to_string(step_count) + " and " + std::to_string(step_duration_s));
   }
-  INTERLACER_ASSIGN_OR_RETURN(FoxgloveFile file, FoxgloveFile::Create(path));
+  INTERLACER_ASSIGN_OR_RETURN(RecordingFile file, RecordingFile::Create(path, options.profile));
   for (int step = 0; step <= step_count; ++step) {
     if (options.stop.stop_requested()) return Cancelled("export stopped");
     const std::int64_t time_ns = ToNanoseconds(step * step_duration_s);

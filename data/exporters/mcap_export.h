@@ -1,6 +1,6 @@
 #pragma once
 
-/// Episodes and predictions as MCAP files with Foxglove's schemas.
+/// Episodes and predictions as MCAP files with Foxglove's schemas, or as ROS 2 records them.
 ///
 /// Episode: /CAMERA/color (rgb8), /CAMERA/depth (16UC1 where its integers are millimetres, else
 /// 32FC1 in metres with NaN), /CAMERA/calibration; /tf with world_from_camera of the frames
@@ -10,7 +10,8 @@
 /// /prediction/CAMERA and /truth/CAMERA; stamps count from the newest observed step.
 /// `import ros2` reads an episode back as it was. Memory: one step. Errors: those of
 /// data/episode_reader.h, common/file_io.h and data/mcap/mcap_writer.h; SCHEMA_INVALID; CANCELLED.
-/// Threads: one at a time an output file. Source: mcap-spec; foxglove-schemas.
+/// Threads: one at a time an output file. Source: mcap-spec; foxglove-schemas;
+/// ros2-interfaces.
 
 #include <cstdint>
 #include <functional>
@@ -21,7 +22,10 @@
 
 namespace interlacer {
 
+enum class McapProfile { kFoxglove, kRos2 };
+
 struct McapExportOptions {
+  McapProfile profile = McapProfile::kFoxglove;
   std::stop_token stop;
   std::function<void(std::int64_t done, std::int64_t total)> on_step;
 };

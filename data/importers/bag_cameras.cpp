@@ -6,14 +6,12 @@
 
 #include "common/number_text.h"
 #include "data/importers/match_times.h"
+#include "data/importers/metre_units.h"
 #include "data/manifest.h"
 
 namespace interlacer {
 namespace {
 
-constexpr double kMillimeterM = 0.001;
-constexpr double kTenthMillimeterM = 0.0001;
-constexpr double kMostDepthUnits = 65534;
 /// Of a single image, whose spacing is not known.
 constexpr std::int64_t kMostOffsetNs = 50'000'000;
 /// Of numbers that one program writes and another copies.
@@ -296,19 +294,14 @@ StatusOr<Camera> CameraFrom(const BagTopic& info_topic, const BagTopic& image) {
   return camera;
 }
 
-double DepthUnitM(const BagTopic& depth, const ImportOptions& options,
-                  std::vector<std::string>* notes) {
-  double unit_m = options.depth_unit_m.value_or(kMillimeterM);
-  if (depth.pixels == PixelKind::kDepthMeters) {
-    if (!options.depth_unit_m && depth.largest_depth_m <= kMostDepthUnits * kTenthMillimeterM) {
-      unit_m = kTenthMillimeterM;
-    }
-    notes->push_back(
-        depth.topic.name + ": metres became integers of " + NumberText(1000 * unit_m) + " mm" +
-        (depth.largest_depth_m > kMostDepthUnits * unit_m
-             ? "; beyond " + NumberText(kMostDepthUnits * unit_m) + " m counts as no measurement"
-             : ""));
-  }
+StatusOr<double> DepthUnitM(const BagTopic& depth, const ImportOptions& options,
+                            BagCameras* found) {
+  if (depth.pixels != PixelKind::kDepthMeters) return options.depth_unit_m.value_or(kMillimeterM);
+  INTERLACER_ASSIGN_OR_RETURN(
+      const double unit_m,
+      UnitOfMetres(depth.metres, options.depth_unit_m, depth.topic.name, &found->findings));
+  found->notes.push_back(depth.topic.name + ": metres became integers of " +
+                         NumberText(1000 * unit_m) + " mm");
   return unit_m;
 }
 
@@ -390,7 +383,7 @@ StatusOr<BagCameras> FindCameras(const BagIndex& bag, const ImportOptions& optio
       camera.camera = camera.calibration->camera;
       INTERLACER_RETURN_IF_ERROR(CheckSize(camera.camera, *pair.color, source + " " + pair.name));
     }
-    camera.depth_unit_m = DepthUnitM(*pair.depth, options, &found.notes);
+    INTERLACER_ASSIGN_OR_RETURN(camera.depth_unit_m, DepthUnitM(*pair.depth, options, &found));
     INTERLACER_RETURN_IF_ERROR(AddFrames(&camera, &found.unpaired_count));
     found.choices.push_back("camera " + pair.name + ": colour " + pair.color->topic.name +
                             ", depth " + pair.depth->topic.name + ", calibration " + source +

@@ -45,6 +45,7 @@ struct BagCameras {
   std::vector<BagCamera> cameras;
   int unpaired_count = 0;  ///< colour images without depth
   std::vector<std::string> choices, notes;
+  std::vector<Finding> findings;
 };
 
 StatusOr<BagCameras> FindCameras(const BagIndex& bag, const ImportOptions& options);

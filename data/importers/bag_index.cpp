@@ -117,6 +117,11 @@ Status BagIndex::Add(int file, const FoundMessage& message, BagTopic* topic) {
     }
     case MessageKind::kTransforms:
       return AddTransforms(message, *topic);
+    case MessageKind::kPose: {
+      INTERLACER_ASSIGN_OR_RETURN(const TransformMessage pose,
+                                  DecodePose(topic->topic, message.data));
+      return frames_.Add(pose);
+    }
     case MessageKind::kJoints: {
       INTERLACER_ASSIGN_OR_RETURN(const JointsMessage joints,
                                   DecodeJoints(topic->topic, message.data));
@@ -144,8 +149,8 @@ Status BagIndex::AddImage(int file, const FoundMessage& message, BagTopic* topic
         image.frame_id + ", " + image.encoding);
   }
   if (topic->pixels == PixelKind::kDepthMeters) {
-    INTERLACER_ASSIGN_OR_RETURN(const float largest_m, LargestDepthM(image));
-    topic->largest_depth_m = std::max(topic->largest_depth_m, largest_m);
+    INTERLACER_ASSIGN_OR_RETURN(const MetreDepths depths, SurveyDepths(image));
+    topic->metres.Add(depths);
   }
   if (!topic->images.empty()) {
     const std::int64_t before_ns = topic->images.back().stamp_ns;

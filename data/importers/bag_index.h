@@ -42,7 +42,7 @@ struct BagTopic {
   ImageSize size;
   std::string encoding;
   PixelKind pixels = PixelKind::kColor;
-  float largest_depth_m = 0;
+  MetreDepths metres;  ///< of PixelKind::kDepthMeters
   /// Of calibrations: the first, and whether another one differs.
   std::optional<CameraInfoMessage> info;
   bool does_info_change = false;

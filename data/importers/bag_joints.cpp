@@ -33,12 +33,16 @@ std::vector<const JointTrack*> TracksIn(const std::vector<const BagTopic*>& topi
   return tracks;
 }
 
-std::vector<const BagTopic*> JointTopics(const BagIndex& bag) {
+std::vector<const BagTopic*> TopicsOf(const BagIndex& bag, MessageKind kind) {
   std::vector<const BagTopic*> topics;
   for (const auto& [name, topic] : bag.topics()) {
-    if (topic.kind == MessageKind::kJoints) topics.push_back(&topic);
+    if (topic.kind == kind) topics.push_back(&topic);
   }
   return topics;
+}
+
+std::vector<const BagTopic*> JointTopics(const BagIndex& bag) {
+  return TopicsOf(bag, MessageKind::kJoints);
 }
 
 std::string TopicList(const std::vector<const BagTopic*>& topics) {
@@ -93,12 +97,14 @@ StatusOr<BagJoints> BagJoints::Find(const BagIndex& bag, const BagOptions& optio
     // None has them all: the error names what is missing in all together.
     if (topics.empty()) topics = JointTopics(bag);
     if (topics.empty()) {
+      const std::string poses = TopicList(TopicsOf(bag, MessageKind::kPose));
       return Mismatch(reason::ARGUMENT_INVALID, "--robot",
                       "a recording with joint states (sensor_msgs/msg/JointState, "
                       "foxglove.JointStates); poses of the end effector alone leave open how the "
                       "arm stands: find joints that reach them by inverse kinematics "
-                      "(--inverse-kinematics FRAME=LINK), or record joints",
-                      "none");
+                      "(--inverse-kinematics TOPIC=LINK, or FRAME=LINK of the transforms), or "
+                      "record joints",
+                      "none; topics of poses: " + poses);
     }
   }
   std::vector<std::string> missing;

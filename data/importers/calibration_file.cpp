@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "common/camera_json.h"
 #include "common/json.h"
 #include "common/transform_json.h"
 
@@ -42,12 +43,7 @@ StatusOr<CameraCalibration> ParseCamera(const JsonObject& object) {
   CameraCalibration result;
   Camera& camera = result.camera;
   INTERLACER_ASSIGN_OR_RETURN(result.name, object.Get<std::string>("name"));
-  INTERLACER_ASSIGN_OR_RETURN(camera.width_px, object.Get<int>("width_px"));
-  INTERLACER_ASSIGN_OR_RETURN(camera.height_px, object.Get<int>("height_px"));
-  INTERLACER_ASSIGN_OR_RETURN(camera.fx_px, object.Get<double>("fx_px"));
-  INTERLACER_ASSIGN_OR_RETURN(camera.fy_px, object.Get<double>("fy_px"));
-  INTERLACER_ASSIGN_OR_RETURN(camera.cx_px, object.Get<double>("cx_px"));
-  INTERLACER_ASSIGN_OR_RETURN(camera.cy_px, object.Get<double>("cy_px"));
+  INTERLACER_RETURN_IF_ERROR(ReadPinhole(object, &camera));
   if (object.Has("distortion")) {
     INTERLACER_ASSIGN_OR_RETURN(const JsonObject distortion, object.GetObject("distortion"));
     INTERLACER_RETURN_IF_ERROR(ParseDistortion(distortion, &camera));

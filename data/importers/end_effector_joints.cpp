@@ -19,10 +19,11 @@ constexpr char kOption[] = "--inverse-kinematics";
 constexpr int kMaxAttempts = 33;
 
 Status BadOption(const std::string& got) {
-  return Mismatch(reason::ARGUMENT_INVALID, kOption,
-                  "POSITION=LINK,ROTATION=LINK: position and quaternion of an end effector in the "
-                  "recording, each with the link of --robot whose it is (ros2: FRAME=LINK)",
-                  got);
+  return Mismatch(
+      reason::ARGUMENT_INVALID, kOption,
+      "POSITION=LINK,ROTATION=LINK: position and quaternion of an end effector in the "
+      "recording, each with the link of --robot whose it is (ros2: FRAME=LINK or TOPIC=LINK)",
+      got);
 }
 
 StatusOr<std::pair<std::string, int>> ParseHalf(const Robot& robot, const std::string& text) {

@@ -9,6 +9,7 @@
 #include "common/json.h"
 #include "common/number_text.h"
 #include "common/transforms.h"
+#include "data/importers/metre_units.h"
 
 namespace interlacer {
 namespace {
@@ -17,7 +18,6 @@ namespace {
 constexpr std::int64_t kMaxStepCount = 1'000'000;
 
 constexpr std::string_view kImageEnd = "_image", kDepthEnd = "_depth";
-constexpr double kTenthMillimeterM = 0.0001, kMillimeterM = 0.001, kMostUnits = 65534;
 /// A z-buffer lies here nearly everywhere; a scene in metres hardly does.
 constexpr double kLeastZBufferMedian = 0.9;
 
@@ -222,7 +222,7 @@ Status Hdf5Views::FindUnit(const ImportOptions& options) {
     unit_m_ = *options.depth_unit_m;
     return Status::Ok();
   }
-  float largest_m = 0;
+  MetreDepths depths;
   for (const Hdf5View& view : views_) {
     std::vector<float> medians;
     bool is_unit_range = true;
@@ -231,8 +231,7 @@ Status Hdf5Views::FindUnit(const ImportOptions& options) {
       INTERLACER_ASSIGN_OR_RETURN(std::vector<float> row, file_.ReadRow<float>(view.depth, step));
       for (const float value : row) {
         is_unit_range = is_unit_range && !(value < 0) && !(value > 1);
-        const float depth_m = DepthOf(value);
-        if (std::isfinite(depth_m)) largest_m = std::max(largest_m, depth_m);
+        depths.Add(DepthOf(value));
       }
       const auto middle = row.begin() + static_cast<std::ptrdiff_t>(row.size() / 2);
       std::nth_element(row.begin(), middle, row.end(), [](float a, float b) {
@@ -255,14 +254,8 @@ Status Hdf5Views::FindUnit(const ImportOptions& options) {
     }
     findings_.push_back({"DEPTH_KIND_SUSPECT", what + "are they metres?", view.depth.path});
   }
-  if (options.depth_unit_m && largest_m > kMostUnits * *options.depth_unit_m) {
-    return Mismatch(reason::ARGUMENT_INVALID, "--depth-unit",
-                    "a unit of at least " + NumberText(largest_m / kMostUnits) +
-                        " m: the deepest measurement is " + NumberText(largest_m) + " m",
-                    NumberText(*options.depth_unit_m));
-  }
-  const bool is_near = largest_m <= kMostUnits * kTenthMillimeterM;
-  unit_m_ = options.depth_unit_m.value_or(is_near ? kTenthMillimeterM : kMillimeterM);
+  INTERLACER_ASSIGN_OR_RETURN(
+      unit_m_, UnitOfMetres(depths, options.depth_unit_m, views_.front().depth.path, &findings_));
   return Status::Ok();
 }
 
@@ -285,7 +278,7 @@ StatusOr<RecordedFrame> Hdf5Views::Read(std::int64_t step, std::size_t index) co
   for (const float value : values) {
     const double units = is_integer_ ? value : DepthOf(value) / unit_m_;
     frame.depth.pixels.push_back(
-        units > 0 && units < kMostUnits + 0.5 ? static_cast<std::uint16_t>(units + 0.5) : 0);
+        units > 0 && units < kMostDepthUnits + 0.5 ? static_cast<std::uint16_t>(units + 0.5) : 0);
   }
   if (!is_z_buffer_) return frame;
   for (int v = 0; v < height / 2; ++v) {  // OpenGL's first row is the lowest

@@ -27,6 +27,19 @@ const std::vector<std::string_view>& ImportFormats() {
   return formats;
 }
 
+StatusOr<std::int64_t> CountEpisodes(std::string_view format,
+                                     [[maybe_unused]] const std::string& source_dir) {
+  if (format != "lerobot") {
+    return Mismatch(reason::ARGUMENT_INVALID, "format", "lerobot, whose episodes have numbers",
+                    std::string(format));
+  }
+#if INTERLACER_WITH_ARROW
+  return CountLerobotEpisodes(source_dir);
+#else
+  return NotBuilt("LeRobot data sets", "INTERLACER_WITH_ARROW");
+#endif
+}
+
 StatusOr<ImportReport> ImportRecording(std::string_view format, const ImportOptions& options) {
   if (AreNested(options.source_dir, options.episode_dir)) {
     return Mismatch(

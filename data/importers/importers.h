@@ -13,6 +13,8 @@
 /// (unknown format; output in, around or at the source), NO_CALIBRATION, NO_DEPTH,
 /// CALIBRATION_INVALID, SCHEMA_INVALID and those of data/importers/write_recording.h. Thread-safe.
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +24,11 @@
 namespace interlacer {
 
 const std::vector<std::string_view>& ImportFormats();
+
+/// How many episodes a source of `lerobot` has, which ImportOptions number; ARGUMENT_INVALID for
+/// other formats.
+StatusOr<std::int64_t> CountEpisodes(std::string_view format, const std::string& source_dir);
+
 StatusOr<ImportReport> ImportRecording(std::string_view format, const ImportOptions& options);
 
 }  // namespace interlacer

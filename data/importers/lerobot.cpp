@@ -149,6 +149,11 @@ std::vector<std::string> Notes(const LerobotSet& set, const LerobotEpisode& sour
 
 }  // namespace
 
+StatusOr<std::int64_t> CountLerobotEpisodes(const std::string& folder) {
+  INTERLACER_ASSIGN_OR_RETURN(const LerobotSet set, LerobotSet::Open(folder));
+  return set.episode_count();
+}
+
 StatusOr<ImportReport> ImportLerobot(const ImportOptions& options) {
   INTERLACER_RETURN_IF_ERROR(CheckRequired(options));
   INTERLACER_ASSIGN_OR_RETURN(const LerobotSet set, LerobotSet::Open(options.source_dir));

@@ -1,6 +1,6 @@
 #pragma once
 
-/// One episode of a LeRobot data set (v3.0, v2.1) as an episode of a manipulation.
+/// Episodes of a LeRobot data set (v3.0, v2.1), each as an episode of a manipulation.
 ///
 /// Cameras: data/importers/lerobot_views.h; joints: data/importers/lerobot_joints.h, by --joints
 /// (default observation.state) and --commands (default none: actions are then the measured joints
@@ -14,6 +14,10 @@
 
 namespace interlacer {
 
+/// How many the set has.
+StatusOr<std::int64_t> CountLerobotEpisodes(const std::string& folder);
+
+/// The one of LerobotOptions.
 StatusOr<ImportReport> ImportLerobot(const ImportOptions& options);
 
 }  // namespace interlacer

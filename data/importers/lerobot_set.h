@@ -52,6 +52,7 @@ class LerobotSet {
  public:
   static StatusOr<LerobotSet> Open(const std::string& folder);
 
+  std::int64_t episode_count() const { return episode_count_; }
   double fps() const { return fps_; }
   const std::string& version() const { return version_; }
   const std::map<std::string, LerobotFeature>& features() const { return features_; }

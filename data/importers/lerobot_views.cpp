@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/image_codec.h"
+#include "common/metre_depths.h"
 #include "common/number_text.h"
 #include "data/importers/video.h"
 
@@ -19,8 +20,6 @@ constexpr std::string_view kDepthEnd = "_depth", kPrefix = "observation.images."
 constexpr int kLastCode = 4095;
 /// Of a video's average rate, into which rounded durations enter.
 constexpr double kMostRateOffset = 0.01;
-constexpr double kMillimeterM = 0.001, kTenthMillimeterM = 0.0001;
-constexpr double kMostUnits = 65534;  // 65535 is no measurement
 constexpr std::array<std::uint8_t, 4> kPngStart = {0x89, 'P', 'N', 'G'};
 
 struct Pair {
@@ -180,12 +179,12 @@ StatusOr<double> CodedUnit(const LerobotStream& stream, std::optional<double> gi
     if (largest > 0) deepest_m = std::max(deepest_m, DepthOfCode(*stream.coding, largest));
   }
   double unit_m = kTenthMillimeterM;
-  while (deepest_m > kMostUnits * unit_m) unit_m *= 10;
-  if (given_m && deepest_m > kMostUnits * *given_m) {
+  while (deepest_m > kMostDepthUnits * unit_m) unit_m *= 10;
+  if (given_m && deepest_m > kMostDepthUnits * *given_m) {
     return Mismatch(reason::ARGUMENT_INVALID, "--depth-unit",
-                    "a unit of at least " + NumberText(deepest_m / kMostUnits) + " m, such as " +
-                        NumberText(unit_m) + ": the deepest of " + stream.feature + " is " +
-                        NumberText(deepest_m) + " m",
+                    "a unit of at least " + NumberText(deepest_m / kMostDepthUnits) +
+                        " m, such as " + NumberText(unit_m) + ": the deepest of " + stream.feature +
+                        " is " + NumberText(deepest_m) + " m",
                     NumberText(*given_m));
   }
   return given_m.value_or(unit_m);
@@ -293,7 +292,7 @@ StatusOr<RecordedFrame> LerobotViews::Read(std::int64_t index, std::size_t view_
   for (const std::uint16_t code : ToIntegers(depth)) {
     const double units = DepthOfCode(*view.depth.coding, code) / view.depth_unit_m;
     frame.depth.pixels.push_back(
-        units > 0 && units < kMostUnits + 0.5 ? static_cast<std::uint16_t>(units + 0.5) : 0);
+        units > 0 && units < kMostDepthUnits + 0.5 ? static_cast<std::uint16_t>(units + 0.5) : 0);
   }
   return frame;
 }

@@ -5,8 +5,9 @@
 /// Cameras: data/importers/bag_cameras.h. Poses: tf of each camera's frame in the world frame at
 /// the time of its colour image, interpolated between transforms at most 250 ms apart; or that of
 /// the calibration file, fixed or on a link of the robot. With a robot folder: joints by name at
-/// the time of the first camera's image, linear between readings at most 250 ms apart; steps are
-/// step_duration apart; actions[s] is the command in force at step s, or, without a topic of
+/// the time of the first camera's image, linear between readings at most 250 ms apart, or by
+/// inverse kinematics from frames and topics of poses (data/importers/bag_end_effectors.h); steps
+/// are step_duration apart; actions[s] is the command in force at step s, or, without a topic of
 /// commands, states[s]. Without a robot the first camera's images are the steps. Of the steps for
 /// which all is there the longest run is written; the others are counted. Capture times are the
 /// stamps. Result: manipulation with a robot, static_views of one step, else moving_camera. Errors:

@@ -30,7 +30,8 @@ void AppendRecord(Opcode opcode, std::span<const std::uint8_t> content, ByteWrit
 McapWriter::McapWriter(std::FILE* file, std::string path, std::string partial_path)
     : file_(file), path_(std::move(path)), partial_path_(std::move(partial_path)) {}
 
-StatusOr<std::unique_ptr<McapWriter>> McapWriter::Create(const std::string& path) {
+StatusOr<std::unique_ptr<McapWriter>> McapWriter::Create(const std::string& path,
+                                                         std::string_view profile) {
   const std::string partial_path = path + ".partial";
   std::FILE* const file = std::fopen(partial_path.c_str(), "wbe");
   if (file == nullptr) {
@@ -39,7 +40,7 @@ StatusOr<std::unique_ptr<McapWriter>> McapWriter::Create(const std::string& path
   std::unique_ptr<McapWriter> writer(new McapWriter(file, path, partial_path));
   INTERLACER_RETURN_IF_ERROR(writer->Put(mcap::kMagic));
   ByteWriter header;
-  header.Text("");  // profile
+  header.Text(profile);
   header.Text(std::string("interlacer ") + kVersion);
   INTERLACER_RETURN_IF_ERROR(writer->PutRecord(Opcode::kHeader, header.data()));
   return writer;

@@ -23,7 +23,9 @@ namespace interlacer {
 
 class McapWriter {
  public:
-  static StatusOr<std::unique_ptr<McapWriter>> Create(const std::string& path);
+  /// `profile` says what topics and messages are, such as "ros2".
+  static StatusOr<std::unique_ptr<McapWriter>> Create(const std::string& path,
+                                                      std::string_view profile = "");
   ~McapWriter();
   McapWriter(const McapWriter&) = delete;
   McapWriter& operator=(const McapWriter&) = delete;

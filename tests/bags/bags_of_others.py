@@ -1,7 +1,7 @@
 """bags_of_others.py --cache=DIR --work=DIR --interlacer=FILE
 
-rosbags, mcap and foxglove-sdk write recordings of the same three frames; each is imported, exported and read by mcap with
-its CRCs checked. Known: depth of 1000 + 10 x frame millimetres. Exit code 77: a package of scripts/wheels/bags.txt is
+rosbags, mcap and foxglove-sdk write recordings of the same three frames; each is imported, exported and read: in Foxglove's
+messages by mcap with its CRCs checked, in those of ROS 2 by rosbags, by its own definitions and by the file's. Known: depth of 1000 + 10 x frame millimetres. Exit code 77: a package of scripts/wheels/bags.txt is
 not there.
 """
 
@@ -25,6 +25,7 @@ try:
     from mcap.writer import CompressionType
     from mcap.writer import Writer as McapWriter
     from mcap_protobuf.decoder import DecoderFactory
+    from rosbags.highlevel import AnyReader
     from rosbags.rosbag2 import StoragePlugin
     from rosbags.rosbag2 import Writer as RosWriter
     from rosbags.typesys import Stores, get_typestore
@@ -112,6 +113,31 @@ def interlacer(*arguments):
                           capture_output=True, text=True).stdout
 
 
+def check_ros(episode, exported):
+    """Exports in ROS 2's messages, and reads them by rosbags."""
+    interlacer("export", "mcap", episode, "-o", exported, "--profile", "ros2")
+    with open(exported, "rb") as file:
+        assert sum(1 for _ in NonSeekingReader(file, validate_crcs=True).iter_messages()) == 4 * FRAMES
+    for store in (get_typestore(Stores.ROS2_HUMBLE), get_typestore(Stores.EMPTY)):
+        with AnyReader([exported], default_typestore=store) as reader:
+            seen = {}
+            for connection, log_time, data in reader.messages():
+                message = reader.deserialize(data, connection.msgtype)
+                frame = seen.setdefault(connection.topic, 0)
+                seen[connection.topic] += 1
+                assert log_time == time_ns(frame), log_time
+                if connection.topic == "/left/depth":
+                    assert message.encoding == "16UC1" and message.step == 2 * WIDTH, message
+                    assert np.array_equal(message.data.view(np.uint16), depth_of(frame)), frame
+                elif connection.topic == "/left/color":
+                    assert message.encoding == "rgb8" and np.array_equal(message.data, COLOR), frame
+                elif connection.topic == "/left/calibration":
+                    assert list(message.k) == K and message.header.frame_id == "left_optical_frame", message
+                else:
+                    assert message.transforms[0].transform.rotation.w == 1, message
+            assert len(seen) == 4 and set(seen.values()) == {FRAMES}, seen
+
+
 def check(source):
     """Imports, exports, and reads by mcap what was exported."""
     episode, exported = options.work / (source.name + "_episode"), options.work / (source.name + "_exported.mcap")
@@ -133,6 +159,7 @@ def check(source):
             assert image.data == COLOR.tobytes()
         for _, _, _, calibration in reader.iter_decoded_messages(topics=["/left/calibration"]):
             assert list(calibration.K) == K and calibration.frame_id == "left_optical_frame", calibration
+    check_ros(episode, exported.with_name(exported.stem + "_ros2.mcap"))
     print(f"{source.name}: imported, exported and read")
 
 

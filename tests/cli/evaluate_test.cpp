@@ -139,5 +139,33 @@ TEST_F(Evaluate, ResumptionForgetsFailuresAndMixesNothing) {
   EXPECT_FALSE(fs::exists(out + "/frames/stale.png"));
 }
 
+TEST_F(Evaluate, KeepsParticlesThatTheReportShows) {
+  const std::string out = folder_.File("kept"), bare = folder_.File("bare");
+  const auto evaluate = [&](Words more) {
+    Words words = {"evaluate", planes_};
+    const Words model = WithModel();
+    words.insert(words.end(), model.begin(), model.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return RunVerb(words);
+  };
+  const ProcessResult kept = evaluate({"-o", out, "--windows", "2"});
+  ASSERT_EQ(kept.exit_code, 0) << kept.err;
+  for (const char* id : {"plane_0", "plane_1"}) {
+    int scenes = 0;
+    for (const auto& [name, content] : FilesOf(out + "/frames/" + id)) {
+      scenes += name.ends_with("scene.json") ? 1 : 0;
+    }
+    EXPECT_EQ(scenes, 1) << id;  // of two rollouts
+  }
+  const ProcessResult report = RunVerb({"report", out});
+  ASSERT_EQ(report.exit_code, 0) << report.err;
+  EXPECT_THAT(FilesOf(out)["report.html"], HasSubstr("id=\"scene-data\""));
+
+  ASSERT_EQ(evaluate({"-o", bare, "--no-frames"}).exit_code, 0);
+  EXPECT_FALSE(fs::exists(bare + "/frames"));
+  ASSERT_EQ(RunVerb({"report", bare}).exit_code, 0);
+  EXPECT_THAT(FilesOf(bare)["report.html"], ::testing::Not(HasSubstr("scene-data")));
+}
+
 }  // namespace
 }  // namespace interlacer::testing

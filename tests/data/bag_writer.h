@@ -5,60 +5,15 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "data/bags/cdr_writer.h"
 #include "data/mcap/mcap_writer.h"
 
 namespace interlacer::testing {
-
-/// XCDR version 1 of either byte order.
-class CdrWriter {
- public:
-  explicit CdrWriter(bool is_big_endian = false) : is_big_endian_(is_big_endian) {
-    data_ = {0, static_cast<std::uint8_t>(is_big_endian ? 0 : 1), 0, 0};
-  }
-  template <typename T>
-  CdrWriter& Number(T value) {
-    while ((data_.size() - 4) % sizeof(T) != 0) data_.push_back(0);
-    std::uint8_t bytes[sizeof(T)];
-    std::memcpy(bytes, &value, sizeof(T));
-    if (is_big_endian_) std::reverse(bytes, bytes + sizeof(T));
-    data_.insert(data_.end(), bytes, bytes + sizeof(T));
-    return *this;
-  }
-  CdrWriter& Text(const std::string& text) {
-    Number(static_cast<std::uint32_t>(text.size() + 1));
-    data_.insert(data_.end(), text.begin(), text.end());
-    data_.push_back(0);
-    return *this;
-  }
-  CdrWriter& Bytes(const std::vector<std::uint8_t>& bytes) {
-    Number(static_cast<std::uint32_t>(bytes.size()));
-    data_.insert(data_.end(), bytes.begin(), bytes.end());
-    return *this;
-  }
-  CdrWriter& Doubles(const std::vector<double>& values, bool has_count = true) {
-    if (has_count) Number(static_cast<std::uint32_t>(values.size()));
-    for (const double value : values) Number(value);
-    return *this;
-  }
-  CdrWriter& Header(std::int64_t time_ns, const std::string& frame) {
-    Number(static_cast<std::int32_t>(time_ns / 1'000'000'000));
-    Number(static_cast<std::uint32_t>(time_ns % 1'000'000'000));
-    return Text(frame);
-  }
-  const std::vector<std::uint8_t>& data() const { return data_; }
-
- private:
-  std::vector<std::uint8_t> data_;
-  bool is_big_endian_;
-};
 
 inline std::vector<std::uint8_t> ImageCdr(std::int64_t time_ns, const std::string& frame, int width,
                                           int height, const std::string& encoding,
@@ -107,6 +62,12 @@ inline std::vector<std::uint8_t> TransformCdr(std::int64_t time_ns, const std::s
       .Text(child)
       .Doubles(xyz_qxyzw, false)
       .data();
+}
+
+/// geometry_msgs/msg/PoseStamped.
+inline std::vector<std::uint8_t> PoseCdr(std::int64_t time_ns, const std::string& frame,
+                                         const std::vector<double>& xyz_qxyzw) {
+  return CdrWriter().Header(time_ns, frame).Doubles(xyz_qxyzw, false).data();
 }
 
 inline std::vector<std::uint8_t> JointsCdr(std::int64_t time_ns,

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -159,6 +160,34 @@ TEST_F(Hdf5ImportTest, UnitsTooFineForTheDeepestAreRefused) {
   Demo("demo_0");
   options_.depth_unit_m = 1e-6;
   ExpectRefused(reason::ARGUMENT_INVALID, "--depth-unit", "a unit of at least");
+}
+
+TEST_F(Hdf5ImportTest, DepthsBeyondIntegersAreCountedOrRefused) {
+  const auto demo = [&](float most_m) {
+    options_.source_dir = folder_.File(most_m > 65 ? "far.h5" : "near.h5");
+    file_ = H5Fcreate(options_.source_dir.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    Group("data");
+    Text("data", "env_args", R"({"env_kwargs": {"control_freq": 20}})");
+    Group("data/demo_0");
+    Group("data/demo_0/obs");
+    Text("data/demo_0", "camera_info", kCameraInfo);
+    std::vector<float> depths(kSteps * kHeight * kWidth, most_m);
+    depths[kWidth + 2] = 80;
+    View("demo_0", "front", depths);
+  };
+  Close();
+  demo(2);
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const std::vector<Finding>& findings = report->validation.findings;
+  const auto found = std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.reason == "DEPTH_BEYOND_UNIT";
+  });
+  ASSERT_NE(found, findings.end());
+  EXPECT_NE(found->message.find("1 of 576 depths above 65.534 m"), std::string::npos)
+      << found->message;
+  demo(1200);
+  ExpectRefused(reason::DEPTH_RANGE_INVALID, "front_depth", "are they millimetres?");
 }
 
 TEST_F(Hdf5ImportTest, AZBufferIsUpsideDown) {

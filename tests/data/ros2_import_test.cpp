@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <map>
 
 #include "common/file_io.h"
@@ -368,27 +370,33 @@ TEST_F(Ros2ImportTest, AnExportedEpisodeIsTheSameEpisodeAgain) {
   Fill();
   options_.bag.robot_dir = folder_.File("robot");
   ASSERT_TRUE(Import().ok());
-  const std::string exported = folder_.File("exported.mcap");
-  ASSERT_TRUE(ExportEpisodeAsMcap(options_.episode_dir, exported).ok());
-  const auto before = EpisodeReader::Open(options_.episode_dir);
-  options_.source_dir = exported;
-  options_.episode_dir = folder_.File("again");
+  const std::string original = options_.episode_dir;
+  const auto before = EpisodeReader::Open(original);
   options_.bag.joints = {"/joint_states"};
   options_.bag.commands = "/joint_commands";
-  const auto report = ImportRecording("ros2", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  const auto after = EpisodeReader::Open(options_.episode_dir);
-  ASSERT_EQ(after->step_count(), before->step_count());
-  EXPECT_EQ(after->manifest().kind, before->manifest().kind);
-  EXPECT_EQ(after->manifest().step_duration_s, before->manifest().step_duration_s);
-  EXPECT_EQ(after->manifest().robot->folder_sha256, before->manifest().robot->folder_sha256);
-  EXPECT_EQ(after->states().values, before->states().values);
-  EXPECT_EQ(after->actions().values, before->actions().values);
-  for (int step = 0; step < before->step_count(); ++step) {
-    EXPECT_EQ(after->ReadColor(step, 0)->pixels, before->ReadColor(step, 0)->pixels);
-    EXPECT_EQ(after->ReadRawDepth(step, 0)->pixels, before->ReadRawDepth(step, 0)->pixels);
-    EXPECT_EQ(after->CameraAt(step, 0), before->CameraAt(step, 0));
-    EXPECT_EQ(after->CaptureTimeNs(step, 0), before->CaptureTimeNs(step, 0));
+  for (const McapProfile profile : {McapProfile::kFoxglove, McapProfile::kRos2}) {
+    const std::string name = profile == McapProfile::kRos2 ? "ros2" : "foxglove";
+    SCOPED_TRACE(name);
+    McapExportOptions export_options;
+    export_options.profile = profile;
+    options_.source_dir = folder_.File(name + ".mcap");
+    options_.episode_dir = folder_.File(name);
+    ASSERT_TRUE(ExportEpisodeAsMcap(original, options_.source_dir, export_options).ok());
+    const auto report = ImportRecording("ros2", options_);
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    const auto after = EpisodeReader::Open(options_.episode_dir);
+    ASSERT_EQ(after->step_count(), before->step_count());
+    EXPECT_EQ(after->manifest().kind, before->manifest().kind);
+    EXPECT_EQ(after->manifest().step_duration_s, before->manifest().step_duration_s);
+    EXPECT_EQ(after->manifest().robot->folder_sha256, before->manifest().robot->folder_sha256);
+    EXPECT_EQ(after->states().values, before->states().values);
+    EXPECT_EQ(after->actions().values, before->actions().values);
+    for (int step = 0; step < before->step_count(); ++step) {
+      EXPECT_EQ(after->ReadColor(step, 0)->pixels, before->ReadColor(step, 0)->pixels);
+      EXPECT_EQ(after->ReadRawDepth(step, 0)->pixels, before->ReadRawDepth(step, 0)->pixels);
+      EXPECT_EQ(after->CameraAt(step, 0), before->CameraAt(step, 0));
+      EXPECT_EQ(after->CaptureTimeNs(step, 0), before->CaptureTimeNs(step, 0));
+    }
   }
 }
 
@@ -474,6 +482,112 @@ TEST_F(Ros2ImportTest, JointsByInverseKinematicsFromTransforms) {
     EXPECT_LT(DistanceM(reached.translation_m, tool_at(0.5 * step).translation_m), 1e-4) << step;
     EXPECT_EQ(row[7], 0.02);
   }
+}
+
+/// The same arm by a topic of poses in a frame of its own, half a metre beside the world's origin.
+TEST_F(Ros2ImportTest, JointsByInverseKinematicsFromPoses) {
+  Fill();
+  Remove("/joint_states");
+  const Robot arm = testing::SevenJointRobot();
+  ASSERT_TRUE(WriteRobot(arm, folder_.File("arm")).ok());
+  const auto tool_at = [&](double time_s) {
+    return LinkPoses(arm, testing::SevenJointMotion(time_s))[8];
+  };
+  messages_.push_back({"/tf_static", "tf2_msgs/msg/TFMessage", kStart,
+                       testing::TransformCdr(kStart, "world", "bench", {0.5, 0, 0, 0, 0, 0, 1})});
+  for (int i = 0; i <= 20; ++i) {
+    const std::int64_t t = kStart + i * kFrame;
+    const Transform tool = tool_at(0.1 * i);
+    const auto& p = tool.translation_m;
+    const auto& q = tool.rotation_xyzw;
+    messages_.push_back(
+        {"/arm/current_pose", "geometry_msgs/msg/PoseStamped", t,
+         testing::PoseCdr(t, "/bench", {p[0] - 0.5, p[1], p[2], q[0], q[1], q[2], q[3]})});
+    messages_.push_back({"/gripper", "JointState", t, testing::JointsCdr(t, {"grip"}, {0.02})});
+  }
+  options_.bag.robot_dir = folder_.File("arm");
+  options_.bag.joints = {"/gripper"};
+  ExpectRefused(reason::ACTION_SHAPE, "without joint_1", "grip");
+  options_.bag.end_effectors = {"/arm/pose=tool"};
+  ExpectRefused(reason::ARGUMENT_INVALID, "/arm/pose", "a topic of poses: /arm/current_pose");
+  options_.bag.end_effectors = {"/arm/current_pose=tool"};
+  const auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto episode = EpisodeReader::Open(options_.episode_dir);
+  ASSERT_EQ(episode->step_count(), 5);
+  for (int step = 0; step < 5; ++step) {
+    const auto begin = episode->states().values.begin() + 8 * step;
+    const Transform reached = LinkPoses(arm, std::vector<double>(begin, begin + 8))[8];
+    EXPECT_LT(DistanceM(reached.translation_m, tool_at(0.5 * step).translation_m), 1e-4) << step;
+  }
+  const auto& notes = episode->manifest().source.notes;
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+    return note.find("inverse kinematics from /arm/current_pose") != std::string::npos;
+  }));
+}
+
+TEST_F(Ros2ImportTest, PosesAloneAreRefusedAndNamed) {
+  Fill();
+  Remove("/joint_states");
+  options_.bag.robot_dir = folder_.File("robot");
+  messages_.push_back({"/ee_pose", "geometry_msgs/msg/PoseStamped", kStart,
+                       testing::PoseCdr(kStart, "world", {0, 0, 1, 0, 0, 0, 1})});
+  ExpectRefused(reason::ARGUMENT_INVALID, "--inverse-kinematics TOPIC=LINK", "/ee_pose");
+}
+
+TEST_F(Ros2ImportTest, PosesOfNoFrameOrOfALostOneSayWhatIsMissing) {
+  for (const auto& [frame, word] :
+       {std::pair{"", "header.frame_id"}, std::pair{"elsewhere", "elsewhere"}}) {
+    messages_.clear();
+    Fill();
+    Remove("/joint_states");
+    options_.bag.robot_dir = folder_.File("robot");
+    options_.bag.end_effectors = {"/ee_pose=arm"};
+    messages_.push_back({"/ee_pose", "geometry_msgs/msg/PoseStamped", kStart,
+                         testing::PoseCdr(kStart, frame, {0, 0, 1, 0, 0, 0, 1})});
+    ExpectRefused(reason::ARGUMENT_INVALID, "--inverse-kinematics", word);
+  }
+}
+
+TEST_F(Ros2ImportTest, DepthsBeyondIntegersAreCountedOrRefused) {
+  const auto fill = [&](float most_m, float few_m) {
+    messages_.clear();
+    Fill();
+    Remove("/left/depth/image_raw");
+    std::vector<float> metres(kWidth * kHeight, most_m);
+    metres[5] = few_m;
+    metres[6] = std::numeric_limits<float>::infinity();
+    std::vector<std::uint8_t> bytes(metres.size() * 4);
+    std::memcpy(bytes.data(), metres.data(), bytes.size());
+    for (int i = 0; i < 3; ++i) {
+      const std::int64_t t = kStart + i * kFrame;
+      messages_.push_back(
+          {"/left/depth/image", "Image", t,
+           testing::ImageCdr(t, kFrameId, kWidth, kHeight, "32FC1", 4 * kWidth, bytes)});
+    }
+  };
+  fill(2, 80);
+  auto report = Import();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const std::vector<Finding>& findings = report->validation.findings;
+  const auto found = std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.reason == "DEPTH_BEYOND_UNIT";
+  });
+  ASSERT_NE(found, findings.end());
+  EXPECT_NE(found->message.find("3 of 2301 depths"), std::string::npos) << found->message;
+  EXPECT_EQ(EpisodeReader::Open(options_.episode_dir)->ReadRawDepth(0, 0)->pixels[5], 0);
+
+  options_.overwrite = true;
+  options_.depth_unit_m = 0.002;
+  ASSERT_TRUE(Import().ok());
+  EXPECT_EQ(EpisodeReader::Open(options_.episode_dir)->ReadRawDepth(0, 0)->pixels[5], 40000);
+
+  options_.episode_dir = folder_.File("none");
+  options_.depth_unit_m = 0.001;
+  ExpectRefused(reason::ARGUMENT_INVALID, "--depth-unit", "the deepest measurement");
+  options_.depth_unit_m = {};
+  fill(1500, 1500);
+  ExpectRefused(reason::DEPTH_RANGE_INVALID, "/left/depth/image", "are they millimetres?");
 }
 
 TEST_F(Ros2ImportTest, TopicsThatCannotBeReadSayWhy) {

@@ -3,10 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 
+#include "common/image_codec.h"
+#include "evaluation/episode_run.h"
+#include "evaluation/scene_view.h"
 #include "tests/evaluation/page_checks.h"
 #include "tests/evaluation/results_support.h"
+#include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
@@ -80,6 +86,71 @@ TEST(ReportHtml, EveryNameIsEscaped) {
   ExpectSelfContained(page);
   EXPECT_THAT(page, Not(HasSubstr("alert('x')")));
   EXPECT_THAT(page, HasSubstr("class=\"warning\""));
+}
+
+/// A few particles at two steps, named by a camera.
+void WriteScene(const std::string& frames, const std::string& episode, const std::string& camera) {
+  SceneView scene;
+  scene.step_duration_s = 0.5;
+  scene.predicted_m = {{0, 0, 0, 1, 1, 1}, {0, 0, 0, 1, 1, 2}};
+  scene.colors_rgb8 = {1, 2, 3, 4, 5, 6};
+  scene.cameras.emplace_back(camera, Camera());
+  const std::filesystem::path path = ScenePath(frames, episode, 1);
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path) << SceneViewData(scene);
+}
+
+TEST(ReportHtml, ShowsTheParticlesOfTheMedianEpisode) {
+  const TempFolder folder;
+  const Results results = MakeResults(5, 2);
+  ReportInput input = InputOf(results);
+  input.variants[0].frames_dir = folder.File("frames");
+  EXPECT_THAT(ReportHtml(input), Not(HasSubstr("scene-data")));  // kept none
+  for (const char* episode : {"episode_0", "episode_2", "episode_4"}) {
+    WriteScene(folder.File("frames"), episode, std::string("camera_of_") + episode);
+  }
+  const std::string page = ReportHtml(input);
+  ExpectSelfContained(page);
+  EXPECT_EQ(ElementsOf(page, "<script>", "</script>").size(), 1u);
+  EXPECT_THAT(page, HasSubstr("episode_2, start step 1: median"));
+  EXPECT_THAT(page, HasSubstr("camera_of_episode_2"));
+  EXPECT_THAT(page, Not(HasSubstr("camera_of_episode_4")));
+
+  std::filesystem::remove(ScenePath(folder.File("frames"), "episode_2", 1));
+  EXPECT_THAT(ReportHtml(input), HasSubstr("episode_4, start step 1: best"));
+
+  std::ofstream(ScenePath(folder.File("frames"), "episode_2", 1)) << "{\"schema\": 1}";
+  const std::string broken = ReportHtml(input);
+  ExpectSelfContained(broken);
+  EXPECT_THAT(broken, HasSubstr("scene.json"));
+  EXPECT_THAT(broken, HasSubstr("SCHEMA_INVALID"));
+}
+
+TEST(ReportHtml, ThumbnailsShrinkUntilThePageIsSmall) {
+  const TempFolder folder;
+  const Results results = MakeResults(3, 8);
+  ReportInput input = InputOf(results);
+  for (Variant& variant : input.variants) variant.frames_dir = folder.File("frames");
+  // Noise is what JPEG cannot make small.
+  RgbImage noise{320, 240, {}};
+  std::uint32_t state = 1;
+  for (int i = 0; i < 3 * 320 * 240; ++i) {
+    state = state * 1664525u + 1013904223u;
+    noise.pixels.push_back(static_cast<std::uint8_t>(state >> 24));
+  }
+  for (const ResultEpisode& episode : results.episodes) {
+    for (int step = 0; step <= 8; ++step) {
+      for (const char* subject : {"truth", "model"}) {
+        const auto path = FramePath(folder.File("frames"), episode.id, 1, "left", step, subject);
+        std::filesystem::create_directories(path.parent_path());
+        ASSERT_TRUE(WritePngFile(noise, path.string()).ok());
+      }
+    }
+  }
+  const std::string page = ReportHtml(input);
+  EXPECT_LE(std::ssize(page), kMaxPageBytes);
+  EXPECT_THAT(page, Not(HasSubstr("width=\"240\"")));
+  EXPECT_THAT(page, Not(HasSubstr("see the files beside")));
 }
 
 }  // namespace

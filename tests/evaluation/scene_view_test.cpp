@@ -186,5 +186,33 @@ TEST(SceneView, ThePolicyAllowsTheScriptAndNamesStayData) {
 
 TEST(SceneView, NoParticlesNoView) { EXPECT_EQ(SceneViewHtml({}), ""); }
 
+TEST(SceneView, DataOfAFileMakeTheSameSectionAndOthersAreRefused) {
+  SceneView scene = Scattered(100, 3);
+  scene.carried.push_back(Sliding(100, 3));
+  const std::string data = SceneViewData(scene);
+  const auto html = SceneDataHtml(data, "scene.json", "episode_7 <b>");
+  ASSERT_TRUE(html.ok()) << html.status().ToString();
+  EXPECT_EQ(DataOf(*html), DataOf(SceneViewHtml(scene)));
+  EXPECT_THAT(*html, HasSubstr("episode_7 &lt;b&gt;"));
+  EXPECT_THAT(*html, HasSubstr("Kinematic, in orange"));
+
+  const std::string half = data.substr(0, data.size() / 2);
+  const std::string long_text(kMaxSceneDataBytes + 1, ' ');
+  const auto without = [&](const char* key) {
+    nlohmann::json json = nlohmann::json::parse(data);
+    json.erase(key);
+    return json.dump();
+  };
+  for (const std::string& other :
+       {half, long_text, std::string("{}"), std::string("[]"), without("schema"),
+        without("schema_version"), without("stride"), without("particle_count"), without("motions"),
+        without("particles")}) {
+    const auto refused = SceneDataHtml(other, "scene.json");
+    ASSERT_FALSE(refused.ok()) << other.substr(0, 80);
+    EXPECT_EQ(refused.status().reason(), reason::SCHEMA_INVALID);
+    EXPECT_THAT(refused.status().ToString(), HasSubstr("scene.json"));
+  }
+}
+
 }  // namespace
 }  // namespace interlacer
