@@ -133,9 +133,10 @@ Status CheckPngHeader(const PngHeader& header, Bytes data, const ImageLimits& li
 
 enum class PngTarget { kRgb8, kGray16 };
 
-/// Of compressed bytes behind the last row. The library inflates all that is there, a thousand
-/// times as much, to look for the end.
-constexpr std::size_t kMaxPngTailBytes = 64 << 10;
+/// Compressed bytes that a row may take beyond four times its pixels, which may be wider in the
+/// file. With the last one the library
+/// inflates all that is there, a thousand times as much, to look for the end.
+constexpr std::size_t kMaxPngExcessBytes = 64 << 10;
 
 struct PngSource {
   Bytes data;
@@ -162,6 +163,18 @@ void ReadPngData(png_structp png, png_bytep out, png_size_t count) {
   source->position += count;
 }
 
+/// png_read_image, but for the bound of each row.
+void ReadPngRows(png_structp png, png_infop info, int pass_count, PngSource* source,
+                 png_bytepp rows) {
+  const std::size_t most_bytes = 4 * png_get_rowbytes(png, info) + kMaxPngExcessBytes;
+  for (int pass = 0; pass < pass_count; ++pass) {
+    for (png_uint_32 y = 0; y < png_get_image_height(png, info); ++y) {
+      source->end = source->position + std::min(source->data.size() - source->position, most_bytes);
+      png_read_row(png, rows[y], nullptr);
+    }
+  }
+}
+
 /// Runs libpng. Between setjmp and the end only pointers and numbers live in this frame, so a
 /// longjmp skips no destructor; `rows` and its pixels belong to the caller.
 bool RunPngDecoder(PngSource* source, PngTarget target, png_bytepp rows, std::size_t row_bytes) {
@@ -184,12 +197,10 @@ bool RunPngDecoder(PngSource* source, PngTarget target, png_bytepp rows, std::si
   } else {
     png_set_swap(png);  // file order is big-endian, ours little-endian
   }
-  png_set_interlace_handling(png);
+  const int pass_count = png_set_interlace_handling(png);
   png_read_update_info(png, info);
   if (png_get_rowbytes(png, info) != row_bytes) png_error(png, "unexpected row length");
-  png_read_image(png, rows);
-  source->end =
-      source->position + std::min(source->data.size() - source->position, kMaxPngTailBytes);
+  ReadPngRows(png, info, pass_count, source, rows);
   png_read_end(png, nullptr);
   png_destroy_read_struct(&png, &info, nullptr);
   return true;

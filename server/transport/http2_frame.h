@@ -28,6 +28,7 @@ enum FrameType : std::uint8_t {
 };
 enum FrameFlag : std::uint8_t {
   kEndStream = 1,
+  kAck = 1,  // of pings and settings
   kEndHeaders = 4,
   kPadded = 8,
   kHasPriority = 32,

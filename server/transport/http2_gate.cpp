@@ -160,33 +160,37 @@ bool Http2Gate::EndFrame(Clock::time_point now) {
       block_ += payload_;
       break;
     default:
-      EndControlFrame();
-      return true;
+      return EndControlFrame();
   }
   return !frame.has(http2::kEndHeaders) || EndHeaderBlock(now);
 }
 
-void Http2Gate::EndControlFrame() {
+bool Http2Gate::EndControlFrame() {
   const Frame& frame = client_.frame;
   const auto stream = streams_.find(frame.stream);
   switch (frame.type) {
     case http2::kResetStream:
-      if (stream == streams_.end()) return;
+      if (stream == streams_.end()) return true;
       Forget(stream);
       break;
     case http2::kWindowUpdate:
-      if (frame.stream != 0 && stream == streams_.end()) return;
+      if (frame.stream != 0 && stream == streams_.end()) return true;
       break;
     case http2::kSettings:
     case http2::kPing:
+      if (!frame.has(http2::kAck) && --echo_budget_ < 0) {
+        return Violation(http2::kEnhanceYourCalm, "too many pings or settings");
+      }
+      break;
     case http2::kGoAway:
       break;
     default:  // priorities and extensions, which the library does not use
-      return;
+      return true;
   }
   library_frames_.Raw(
       {reinterpret_cast<const char*>(client_.header.data()), client_.header.size()});
   library_frames_.Raw(payload_);
+  return true;
 }
 
 bool Http2Gate::EndHeadersFrame(Clock::time_point now) {
@@ -330,6 +334,7 @@ void Http2Gate::EndLibraryFrame() {
   is_library_in_headers_ = is_block && !frame.has(http2::kEndHeaders);
   if (!is_library_in_headers_) to_client += std::exchange(waiting_for_client_, {});
   if (!std::exchange(has_settings_, true) && std::exchange(is_asked_to_leave_, false)) AskToLeave();
+  if (is_block || frame.type == http2::kData) echo_budget_ = kMaxEchoes;
   const auto stream = streams_.find(frame.stream);
   if (stream == streams_.end()) return;
   stream->second.has_response |= frame.type == http2::kHeaders;
@@ -343,6 +348,7 @@ bool Http2Gate::Tick(Clock::time_point now) {
   if (open_headers_ && now >= block_start_ + limits_.upload_timeout) {
     return Violation(http2::kEnhanceYourCalm, "a header block takes too long");
   }
+  echo_budget_ = std::min(echo_budget_ + 1, kMaxEchoes);
   while (const auto oldest = oldest_upload()) {
     if (now < *oldest + limits_.upload_timeout) break;
     RefuseOldestUpload();

@@ -48,7 +48,8 @@ class Http2Gate {
   /// False when the connection must end once to_client has been sent.
   bool FromClient(Bytes bytes, Clock::time_point now);
   void FromLibrary(Bytes bytes);
-  /// Refuses uploads that are over their time. False when the connection must end, as above.
+  /// Refuses uploads that are over their time. False when the connection must end, as above. To be
+  /// called ten times a second.
   bool Tick(Clock::time_point now);
 
   /// Tells the client to take another connection for its next calls; those it has made go on.
@@ -70,6 +71,9 @@ class Http2Gate {
   bool has_work() const;
 
  private:
+  /// Pings and settings that a client may send at once, and again after each part of an answer:
+  /// clients measure the line so. For each ping too many the library holds two kilobytes.
+  static constexpr int kMaxEchoes = 100;
   static constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
   /// A call that the library knows.
@@ -87,7 +91,7 @@ class Http2Gate {
   bool EndHeaderBlock(Clock::time_point now);
   bool Violation(http2::ErrorCode code, const std::string& what);
 
-  void EndControlFrame();
+  bool EndControlFrame();
   void TakeData(Bytes bytes, Clock::time_point now);
   /// The client has sent all of its side.
   void EndUpload(std::uint32_t id, Stream* stream);
@@ -120,6 +124,7 @@ class Http2Gate {
   std::string block_;
   std::optional<std::size_t> pad_bytes_;
   std::uint32_t last_stream_ = 0;
+  int echo_budget_ = kMaxEchoes;
   std::map<std::uint32_t, Stream> streams_;
   std::int64_t upload_bytes_ = 0;
   /// Writes to to_library.

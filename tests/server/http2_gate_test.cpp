@@ -404,6 +404,32 @@ TEST_F(Http2GateTest, WorkIsACallOfTheDeviceWhoseRequestIsWhole) {
   EXPECT_FALSE(gate_.has_work());
 }
 
+TEST_F(Http2GateTest, PingsAndSettingsThatNoAnswerCallsForAreFew) {
+  for (const int type : {RawHttp2::kPing, RawHttp2::kSettings}) {
+    Http2Gate gate({kMaxMessageBytes, kUploadTime, kMaxStreams}, [](const Status&) {});
+    const auto send = [&](const std::string& bytes) {
+      return gate.FromClient({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()},
+                             now_);
+    };
+    const std::string echo = Http2Frame(type, 0, 0, type == RawHttp2::kPing ? "12345678" : "");
+    ASSERT_TRUE(send(kHttp2Preface));
+    for (int i = 0; i < 300; ++i) {  // as a client does that measures while it reads
+      ASSERT_TRUE(send(echo));
+      if (i % 50 != 0) continue;
+      const std::string part = Http2Frame(RawHttp2::kData, 0, 1, "x");
+      gate.FromLibrary({reinterpret_cast<const std::uint8_t*>(part.data()), part.size()});
+    }
+    for (int i = 0; i < 600; ++i) {  // for a minute
+      ASSERT_TRUE(gate.Tick(now_));
+      ASSERT_TRUE(send(echo));
+    }
+    int count = 0;
+    while (count < 1000 && send(echo)) ++count;
+    EXPECT_LE(count, 100);
+    EXPECT_EQ(Frames(gate.to_client).back().type, RawHttp2::kGoAway);
+  }
+}
+
 TEST_F(Http2GateTest, BrokenProtocolEndsTheConnection) {
   const std::string block = HeaderBlock("/a/b");
   for (const std::string& bytes :
