@@ -102,7 +102,9 @@ TEST(PoseSpread, TheFarthestOfASessionIsThatOfTheSlowTwin) {
   for (int seed = 1; seed <= 40; ++seed) {
     std::mt19937 random(seed);
     std::vector<TimedPose> poses;
-    for (const Transform& pose : Scattered(kMostRemembered, 0.25, 0.25, seed)) {
+    // From boxes in which none is far to those in which some are.
+    const double size = 0.1 + 0.004 * seed;
+    for (const Transform& pose : Scattered(kMostRemembered, size, size, seed)) {
       poses.push_back({static_cast<std::int64_t>(random() % 1000), pose});
     }
     const double expected = SlowFarthest(poses, 30);

@@ -48,8 +48,8 @@ inline void ExpectPolicyOf(const std::string& page) {
 }
 
 inline void ExpectSelfContained(const std::string& page) {
-  constexpr std::size_t kMaxPageBytes = 10u << 20;
-  EXPECT_LT(page.size(), kMaxPageBytes);
+  constexpr std::size_t kMostBytes = 10u << 20;
+  EXPECT_LT(page.size(), kMostBytes);
   ExpectPolicyOf(page);
   for (const char* forbidden : {"http://", "https://", "@import", "<link", "url("}) {
     EXPECT_EQ(page.find(forbidden), std::string::npos) << forbidden;
