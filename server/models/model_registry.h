@@ -49,7 +49,7 @@ struct ServedModel {
   /// Since the warm-up; set in a READY model. Changes with what calls measure.
   std::unique_ptr<MeasuredCosts> costs;
   /// Absent where the device does not tell.
-  std::optional<ModelMemory> memory;
+  std::optional<ModelMemory> memory{};
 };
 
 using PredictorFactory = std::function<StatusOr<std::unique_ptr<Predictor>>()>;
