@@ -152,8 +152,9 @@ TEST_F(ImportSeries, GoesOnAfterAStopAndKeepsNothingOfOtherOptions) {
   WriteSet(40);
   const Words all = Import({"--episodes", "all"});
   ChildProcess process(Interlacer(all));
-  const std::string first = out_ + "/episode_000000/manifest.json";
-  EXPECT_TRUE(Eventually([&] { return fs::exists(first) || !process.IsRunning(); }));
+  // An episode is of the set once the next one is begun.
+  const std::string second = out_ + "/episode_000001/manifest.json";
+  EXPECT_TRUE(Eventually([&] { return fs::exists(second) || !process.IsRunning(); }));
   process.Signal(SIGINT);
   const ProcessResult stopped = process.Wait();
   ASSERT_EQ(stopped.exit_code, kInterrupted) << stopped.err;
