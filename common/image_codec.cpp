@@ -134,8 +134,8 @@ Status CheckPngHeader(const PngHeader& header, Bytes data, const ImageLimits& li
 enum class PngTarget { kRgb8, kGray16 };
 
 /// Compressed bytes that a row may take beyond four times its pixels, which may be wider in the
-/// file. With the last one the library
-/// inflates all that is there, a thousand times as much, to look for the end.
+/// file. With the last one the library inflates all that is there, a thousand times as much, to
+/// look for the end.
 constexpr std::size_t kMaxPngExcessBytes = 64 << 10;
 
 struct PngSource {
