@@ -63,7 +63,8 @@ OutputOptions ViewsOf(const SceneInput& scene) {
 
 Status WriteSeen(const sim::Trial& trial, const std::string& folder_name,
                  const OutputFolder& folder) {
-  for (const RgbdView& view : trial.Observe().observations.back().views) {
+  const SceneInput seen = trial.Observe();
+  for (const RgbdView& view : seen.observations.back().views) {
     INTERLACER_ASSIGN_OR_RETURN(const std::string path, folder.FilePath(folder_name + "/seen_" +
                                                                         view.camera_name + ".png"));
     INTERLACER_RETURN_IF_ERROR(WritePngFile(view.color, path));

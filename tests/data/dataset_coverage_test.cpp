@@ -72,7 +72,8 @@ class DatasetCoverageTest : public ::testing::Test {
   /// Reason and field of each finding.
   std::vector<std::string> Findings() const {
     std::vector<std::string> texts;
-    for (const Finding& finding : check_.Result().findings) {
+    const DatasetCoverage result = check_.Result();
+    for (const Finding& finding : result.findings) {
       texts.push_back(finding.reason + " at " + finding.field);
     }
     return texts;

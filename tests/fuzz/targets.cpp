@@ -162,8 +162,10 @@ bool CheckConnection(const std::string& bytes) {
   is_open = is_open && gate.FromClient(whole.subspan(whole.size() / 2), start);
   EXPECT_GE(gate.upload_bytes(), 0);
   EXPECT_LE(gate.upload_bytes(), static_cast<std::int64_t>(bytes.size()));
-  gate.Tick(start + std::chrono::seconds(2));
-  EXPECT_FALSE(gate.oldest_upload());
+  // A connection that ends takes its uploads along.
+  if (gate.Tick(start + std::chrono::seconds(2))) {
+    EXPECT_FALSE(gate.oldest_upload());
+  }
   EXPECT_LE(gate.to_library.size() + gate.to_client.size(),
             kMaxOutBytes + kMaxOutPerByte * bytes.size());
   return is_open;

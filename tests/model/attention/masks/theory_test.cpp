@@ -298,5 +298,19 @@ TEST(TreeMasks, AlgorithmsAgreeOnLargeTrees) {
   }
 }
 
+/// gkat, Lemma 6.2 and Cor. 6.4: histograms win below a diameter of log2(L)^2, centroids above.
+TEST(TreeMasks, DeepTreesAreCutAndFlatOnesCounted) {
+  const auto chosen = [](const attention::TreeInput& tree) {
+    AttentionInputs inputs;
+    inputs.q = at::zeros({1, 1, tree.parents.size(0), 1}, at::kDouble);
+    inputs.tree = tree;
+    return attention::ChooseTreeAlgorithm(attention::ForestOf(inputs));
+  };
+  EXPECT_EQ(chosen(PathTree(4096)), attention::TreeAlgorithm::kCentroid);
+  EXPECT_EQ(chosen(StarTree(4096)), attention::TreeAlgorithm::kDiameter);
+  EXPECT_EQ(chosen(PathTree(144)), attention::TreeAlgorithm::kCentroid);
+  EXPECT_EQ(chosen(PathTree(4)), attention::TreeAlgorithm::kDiameter);
+}
+
 }  // namespace
 }  // namespace interlacer::testing
