@@ -32,10 +32,14 @@ class CodedMechanism : public Mechanism {
   torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
     const Codes codes = CodesOf(inputs);
     if (is_causal_ && scores_.has_features()) {
-      const ScaledFeatures features = scores_.MakeScaledFeatures(inputs, codes.q, codes.k, false);
+      const auto features_of = [&](std::int64_t first, std::int64_t last) {
+        return scores_.MakeScaledFeatures(inputs.Between(first, last),
+                                          codes.q.slice(2, first, last),
+                                          codes.k.slice(2, first, last), false);
+      };
       return way == Way::kDense
-                 ? AttendCausally(features, inputs.v, {})
-                 : AttendCausallyByChunks(features, inputs.v, {}, options_.Int("chunk"));
+                 ? AttendCausally(features_of(0, inputs.length()), inputs.v, {})
+                 : AttendCausallyByChunks(features_of, inputs.v, {}, options_.Int("chunk"));
     }
     if (scores_.has_features()) {
       return Attend(way, scores_.MakeFeatures(inputs, codes.q, codes.k, false), inputs.v, nullptr);

@@ -81,6 +81,18 @@ OptionSpec DiffusionTime() {
   return Number("lambda", 1, 0, 1e6, "initial time of diffusion; large values flatten");
 }
 
+OptionSpec ExponentialMethod() {
+  return Word(
+      "method", {"auto", "chebyshev", "taylor"},
+      "of the fast product. taylor: entries of any size have their digits; chebyshev: fewer "
+      "terms for long times; auto: taylor for short ones");
+}
+
+HeatMethod MethodOf(const Options& options) {
+  if (options.Is("method", "chebyshev")) return HeatMethod::kChebyshev;
+  return options.Is("method", "taylor") ? HeatMethod::kTaylor : HeatMethod::kAuto;
+}
+
 /// exp(b[hops]); what is out of reach or beyond max_distance has the last entry.
 MaskPtr ShortestPathMask(const Options& options, const AttentionInputs& inputs) {
   const std::int64_t beyond = options.Int("max_distance") + 1;
@@ -186,30 +198,30 @@ std::vector<MechanismInfo> GraphKernelMechanisms() {
              return options.Is("positive", "mask") ? std::vector<Way>{Way::kDense} : kProductWays;
            },
            nullptr, &NamedKernelMaskOf}),
-      Masked(
-          {"gdk",
-           "Graph diffusion kernel exp(-lambda T), T the Laplacian, (Deg - Adj) Deg^-1 or -Adj.",
-           "O(K E m dv), K near the larger of sqrt and lambda times the largest degree",
-           "gkat, Sec. 4.1 and Thm 4.1",
-           {"graph"},
-           {Word("operator", {"laplacian", "normalised", "neg_adjacency"}, "T"), DiffusionTime()},
-           nullptr},
-          {AlwaysWays(kProductWays), &DiffusionParameters,
-           [](const Options& options, const AttentionInputs& inputs) {
-             return MakeHeatMask(AdjacencyOf(inputs), options.Chosen("operator"),
-                                 inputs.parameters.at("lambda").abs());
-           }}),
+      Masked({"gdk",
+              "Graph diffusion kernel exp(-lambda T), T the Laplacian, (Deg - Adj) Deg^-1 or -Adj.",
+              "O(K E m dv), K near the larger of sqrt and lambda times the largest degree",
+              "gkat, Sec. 4.1 and Thm 4.1",
+              {"graph"},
+              {Word("operator", {"laplacian", "normalised", "neg_adjacency"}, "T"), DiffusionTime(),
+               ExponentialMethod()},
+              nullptr},
+             {AlwaysWays(kProductWays), &DiffusionParameters,
+              [](const Options& options, const AttentionInputs& inputs) {
+                return MakeHeatMask(AdjacencyOf(inputs), options.Chosen("operator"),
+                                    inputs.parameters.at("lambda").abs(), MethodOf(options));
+              }}),
       Masked({"heat",
               "exp(lambda W) with W = Deg^-1/2 Adj Deg^-1/2.",
               "O(K E m dv), K near sqrt(lambda)",
               "grf-masking, App. C",
               {"graph"},
-              {DiffusionTime()},
+              {DiffusionTime(), ExponentialMethod()},
               nullptr},
              {AlwaysWays(kProductWays), &DiffusionParameters,
-              [](const Options&, const AttentionInputs& inputs) {
+              [](const Options& options, const AttentionInputs& inputs) {
                 return MakeHeatMask(AdjacencyOf(inputs), "heat",
-                                    inputs.parameters.at("lambda").abs());
+                                    inputs.parameters.at("lambda").abs(), MethodOf(options));
               }}),
       Masked({"spd_bias",
               "Logits plus b of the number of hops of the shortest path.",

@@ -40,11 +40,14 @@ class Causal : public Mechanism {
   }
 
   torch::Tensor Run(Way way, const AttentionInputs& inputs) const override {
-    ScaledFeatures features = scores_.MakeScaledFeatures(inputs);
     const torch::Tensor gates = GatesOf(inputs);
-    if (gates.defined()) features.k = features.k * (1 - gates);
-    return way == Way::kDense ? AttendCausally(features, inputs.v, gates)
-                              : AttendCausallyByChunks(features, inputs.v, gates, chunk_);
+    const auto features_of = [&](std::int64_t first, std::int64_t last) {
+      ScaledFeatures features = scores_.MakeScaledFeatures(inputs.Between(first, last));
+      if (gates.defined()) features.k = features.k * (1 - gates.slice(2, first, last));
+      return features;
+    };
+    return way == Way::kDense ? AttendCausally(features_of(0, inputs.length()), inputs.v, gates)
+                              : AttendCausallyByChunks(features_of, inputs.v, gates, chunk_);
   }
 
   torch::Tensor DenseMask(const AttentionInputs& inputs) const override {
@@ -75,7 +78,7 @@ MechanismInfo CausalInfo(std::string name, std::string text, std::string source,
   MechanismInfo info{
       std::move(name),
       std::move(text),
-      "O(L m (dv + chunk)) and memory O(L m + m dv + chunk^2) beside inputs and output",
+      "O(L m (dv + chunk)) and memory O(m dv + chunk (m + chunk)) beside inputs and output",
       std::move(source),
       {},
       Joined({ChunkOption()}, ScoreOptions(kinds)),

@@ -41,26 +41,31 @@ torch::Tensor AttendCausally(const ScaledFeatures& features, const torch::Tensor
                          features.delta);
 }
 
-torch::Tensor AttendCausallyByChunks(const ScaledFeatures& features, const torch::Tensor& v,
+torch::Tensor AttendCausallyByChunks(const FeaturesOfTokens& features_of, const torch::Tensor& v,
                                      const torch::Tensor& gates, std::int64_t chunk) {
   const std::int64_t length = v.size(2);
-  const torch::Tensor values = at::cat({v, at::ones_like(v.slice(3, 0, 1))}, 3);
   // The sum over keys of earlier chunks, divided by exp(state_scale).
-  torch::Tensor state = at::zeros({v.size(0), v.size(1), features.k.size(3), values.size(3)},
-                                  v.options().requires_grad(false));
-  torch::Tensor state_scale = features.log_scale.slice(2, 0, 1);
+  torch::Tensor state, state_scale;
+  const torch::Tensor out = at::empty(v.sizes(), v.options().requires_grad(false));
   std::vector<torch::Tensor> parts;
   for (std::int64_t first = 0; first < length; first += chunk) {
     const std::int64_t last = std::min(length, first + chunk);
-    const auto part = [&](const torch::Tensor& x) { return x.slice(2, first, last); };
-    const torch::Tensor q = part(features.q), k = part(features.k), own = part(values);
-    const torch::Tensor key_scale = part(features.log_scale);
+    const ScaledFeatures features = features_of(first, last);
+    const torch::Tensor &q = features.q, &k = features.k, &key_scale = features.log_scale;
+    const torch::Tensor of_part = v.slice(2, first, last);
+    const torch::Tensor own = at::cat({of_part, at::ones_like(of_part.slice(3, 0, 1))}, 3);
+    if (first == 0) {
+      state = at::zeros({v.size(0), v.size(1), k.size(3), own.size(3)}, out.options());
+      state_scale = key_scale.slice(2, 0, 1);
+    }
     // No row sees the scale of a later key, so that its bits do not depend on it.
     const torch::Tensor row_scale =
         std::get<0>(at::cummax(at::cat({state_scale, key_scale}, 2), 2)).slice(2, 1);
     const torch::Tensor fall =
-        gates.defined() ? at::cumsum(at::log(part(gates).clamp_min(kLeastGate)).to(at::kDouble), 2)
-                        : at::zeros_like(row_scale, at::kDouble);
+        gates.defined()
+            ? at::cumsum(at::log(gates.slice(2, first, last).clamp_min(kLeastGate)).to(at::kDouble),
+                         2)
+            : at::zeros_like(row_scale, at::kDouble);
     const torch::Tensor is_later =
         at::ones({last - first, last - first}, at::TensorOptions().dtype(at::kBool)).triu(1);
     const torch::Tensor between =
@@ -69,7 +74,13 @@ torch::Tensor AttendCausallyByChunks(const ScaledFeatures& features, const torch
     const torch::Tensor weights =
         at::matmul(q, k.transpose(2, 3)) * at::exp(between).to(q.scalar_type());
     const torch::Tensor of_state = at::exp(state_scale - row_scale + fall).to(q.scalar_type());
-    parts.push_back(at::matmul(weights, own) + at::matmul(q, state) * of_state);
+    const torch::Tensor sums = at::matmul(weights, own) + at::matmul(q, state) * of_state;
+    torch::Tensor rows = Normalised(sums.slice(3, 0, -1), sums.slice(3, -1), features.delta);
+    if (rows.requires_grad()) {
+      parts.push_back(std::move(rows));
+    } else {
+      out.slice(2, first, last).copy_(rows);
+    }
 
     const torch::Tensor end_scale = row_scale.slice(2, -1), end_fall = fall.slice(2, -1);
     const torch::Tensor of_keys =
@@ -78,8 +89,7 @@ torch::Tensor AttendCausallyByChunks(const ScaledFeatures& features, const torch
             at::matmul((k * of_keys).transpose(2, 3), own);
     state_scale = end_scale;
   }
-  const torch::Tensor sums = at::cat(parts, 2);
-  return Normalised(sums.slice(3, 0, -1), sums.slice(3, -1), features.delta);
+  return parts.empty() ? out : at::cat(parts, 2);
 }
 
 torch::Tensor CausalMask(const AttentionInputs& inputs) {

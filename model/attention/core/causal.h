@@ -10,6 +10,7 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <functional>
 
 #include "model/attention/core/inputs.h"
 #include "model/attention/core/options.h"
@@ -20,9 +21,12 @@ namespace interlacer::attention {
 /// Entry by entry: O(L^2).
 torch::Tensor AttendCausally(const ScaledFeatures& features, const torch::Tensor& v,
                              const torch::Tensor& gates);
-/// So many tokens at a time after the sum of those before: O(L m (dv + chunk)), and memory O(L m +
-/// m dv + chunk^2) beside inputs and output.
-torch::Tensor AttendCausallyByChunks(const ScaledFeatures& features, const torch::Tensor& v,
+/// Features of the tokens from `first` to before `last`: what a token has depends on it alone.
+using FeaturesOfTokens = std::function<ScaledFeatures(std::int64_t first, std::int64_t last)>;
+/// So many tokens at a time after the sum of those before: O(L m (dv + chunk)). Features are made
+/// when their tokens' turn comes, so that without gradients memory is O(m dv + chunk (m + chunk))
+/// beside inputs and output.
+torch::Tensor AttendCausallyByChunks(const FeaturesOfTokens& features_of, const torch::Tensor& v,
                                      const torch::Tensor& gates, std::int64_t chunk);
 /// Ones where j <= i: [1,L,L] of q's type.
 torch::Tensor CausalMask(const AttentionInputs& inputs);

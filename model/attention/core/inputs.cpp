@@ -216,14 +216,13 @@ torch::Tensor AttentionInputs::KeyMask() const {
   return key_mask.to(q.scalar_type()).reshape({batch(), 1, length(), 1});
 }
 
-AttentionInputs AttentionInputs::Placed(std::int64_t class_tokens) const {
-  AttentionInputs placed = *this;
-  if (class_tokens == 0) return placed;
-  for (torch::Tensor* tensor : {&placed.q, &placed.k, &placed.v}) {
-    *tensor = tensor->slice(2, class_tokens);
+AttentionInputs AttentionInputs::Between(std::int64_t first, std::int64_t last) const {
+  AttentionInputs between = *this;
+  for (torch::Tensor* tensor : {&between.q, &between.k, &between.v}) {
+    *tensor = tensor->slice(2, first, last);
   }
-  if (key_mask.defined()) placed.key_mask = key_mask.slice(1, class_tokens);
-  return placed;
+  if (key_mask.defined()) between.key_mask = key_mask.slice(1, first, last);
+  return between;
 }
 
 Status CheckInputs(const AttentionInputs& inputs, const std::vector<std::string>& needed,

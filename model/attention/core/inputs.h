@@ -61,8 +61,12 @@ struct AttentionInputs {
   std::int64_t value_width() const { return v.size(3); }
   /// [B,1,L,1] of q's type; all ones without a key mask.
   torch::Tensor KeyMask() const;
-  /// The same without the first `class_tokens` of q, k, v and key_mask.
-  AttentionInputs Placed(std::int64_t class_tokens) const;
+  /// The same with the tokens from `first` to before `last` alone of q, k, v and key_mask.
+  AttentionInputs Between(std::int64_t first, std::int64_t last) const;
+  /// The same without the first `class_tokens` of them.
+  AttentionInputs Placed(std::int64_t class_tokens) const {
+    return class_tokens == 0 ? *this : Between(class_tokens, length());
+  }
 };
 
 /// Names of the inputs beside q, k, v, key_mask and parameters, as mechanisms ask for them.

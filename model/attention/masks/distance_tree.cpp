@@ -2,6 +2,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -135,7 +136,7 @@ torch::Tensor HankelProduct(const torch::Tensor& f, const torch::Tensor& y, std:
 
 torch::Tensor CentroidProduct(const CentroidLevels& levels, const torch::Tensor& f,
                               const torch::Tensor& x) {
-  torch::Tensor out = at::zeros_like(x);
+  torch::Tensor out = at::zeros_like(x), noise;
   for (const auto& [depth, groups] : levels) {
     const torch::Tensor tokens = at::tensor(groups.tokens, at::kLong);
     const torch::Tensor slots = at::tensor(groups.slots, at::kLong);
@@ -150,8 +151,15 @@ torch::Tensor CentroidProduct(const CentroidLevels& levels, const torch::Tensor&
             .reshape({x.size(0), groups.group_count, depth, x.size(2)});
     const torch::Tensor sums = HankelProduct(table, y, depth).flatten(1, 2);
     out = out.index_add(1, tokens, sums.index_select(1, slots) * signs);
+    if (depth <= kDirectDepth) continue;
+    const torch::Tensor of_groups = y.detach().norm(2, {2}) *
+                                    table.detach().norm(2, {1}).reshape({-1, 1, 1}) *
+                                    (8 * std::numeric_limits<double>::epsilon());
+    if (!noise.defined()) noise = at::zeros(x.sizes(), x.options().requires_grad(false));
+    noise.index_add_(1, tokens, of_groups.index_select(1, slots.div(depth, "floor")));
   }
-  return out;
+  // What is below the rounding of the transforms is zero: a row without weight stays so.
+  return noise.defined() ? out.masked_fill(out.detach().abs() <= noise, 0) : out;
 }
 
 /// Numbers of hops from a token down to the deepest below it.

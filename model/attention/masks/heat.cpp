@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "common/number_text.h"
-#include "model/attention/masks/chebyshev.h"
+#include "model/attention/masks/polynomial_product.h"
 #include "model/ops/saved_object.h"
 #include "model/runtime/torch_status.h"
 
@@ -17,29 +17,43 @@ namespace interlacer::attention {
 namespace {
 
 constexpr double kChebyshevTolerance = 1e-13;
+constexpr double kTaylorTolerance = 1e-30;
+/// Up to here both methods take about as many terms.
+constexpr double kMostTaylorHops = 32;
 /// Logarithm of the largest factor, far from overflow in float32.
 constexpr double kMaxLogFactor = 60;
 
-/// A symmetric matrix S = diagonal + adjacency part with eigenvalues in [0,rho].
+/// A symmetric matrix S = diagonal + adjacency part with eigenvalues in [0,rho], rho / 2 - S >= 0.
 struct SymmetricOperator {
   Graph off_diagonal;      ///< its weights come with their sign
   torch::Tensor diagonal;  ///< float64 [L]
   double rho = 0;
+  HeatMethod method = HeatMethod::kChebyshev;
 
   torch::Tensor Times(const torch::Tensor& x) const {
     return diagonal.reshape({1, -1, 1}) * x +
            HeadwiseProduct(off_diagonal.pattern, off_diagonal.weights, x);
   }
   torch::Tensor Dense() const { return at::diag(diagonal) + DenseOf(off_diagonal); }
+  /// (2 / rho) S - 1, of which no entry is above 0.
+  SymmetricOperator Centred() const {
+    return {{off_diagonal.pattern, off_diagonal.weights * (2 / rho)},
+            (diagonal - rho / 2) * (2 / rho),
+            rho,
+            method};
+  }
 };
 
-/// Of exp(-lambda_h S) in Chebyshev polynomials of (2 / rho) S - 1, so many that the rest is below
-/// kChebyshevTolerance: float64 [H,K].
-torch::Tensor ChebyshevCoefficients(double rho, const torch::Tensor& lambda) {
+/// Of exp(-lambda_h S) in polynomials of (2 / rho) S - 1, so many that the rest is below the
+/// method's tolerance: float64 [H,K].
+torch::Tensor PolynomialCoefficients(const SymmetricOperator& s, const torch::Tensor& lambda) {
+  const bool is_taylor = s.method == HeatMethod::kTaylor;
   std::vector<std::vector<double>> numbers;
   std::size_t term_count = 1;
   for (std::int64_t h = 0; h < lambda.size(0); ++h) {
-    numbers.push_back(ScaledBesselNumbers(lambda[h].item<double>() * rho / 2, kChebyshevTolerance));
+    const double z = lambda[h].item<double>() * s.rho / 2;
+    numbers.push_back(is_taylor ? PoissonNumbers(z, kTaylorTolerance)
+                                : ScaledBesselNumbers(z, kChebyshevTolerance));
     term_count = std::max(term_count, numbers.back().size());
   }
   torch::Tensor coefficients =
@@ -47,7 +61,7 @@ torch::Tensor ChebyshevCoefficients(double rho, const torch::Tensor& lambda) {
   for (std::size_t h = 0; h < numbers.size(); ++h) {
     double* c = coefficients.mutable_data_ptr<double>() + h * term_count;
     for (std::size_t k = 0; k < numbers[h].size(); ++k) {
-      c[k] = (k % 2 == 0 ? 1 : -1) * (k == 0 ? 1 : 2) * numbers[h][k];
+      c[k] = (k % 2 == 0 ? 1 : -1) * (k == 0 || is_taylor ? 1 : 2) * numbers[h][k];
     }
   }
   return coefficients;
@@ -57,23 +71,57 @@ torch::Tensor ChebyshevCoefficients(double rho, const torch::Tensor& lambda) {
 torch::Tensor ExponentialProduct(const SymmetricOperator& s, const torch::Tensor& lambda,
                                  const torch::Tensor& x) {
   if (s.rho == 0) return x.clone();
-  return ChebyshevProduct(*s.off_diagonal.pattern, s.off_diagonal.weights, s.diagonal, s.rho,
-                          ChebyshevCoefficients(s.rho, lambda).expand({x.size(0), -1}), x);
+  return PolynomialProduct(
+      s.method == HeatMethod::kTaylor ? PolynomialBasis::kPowers : PolynomialBasis::kChebyshev,
+      *s.off_diagonal.pattern, s.off_diagonal.weights, s.diagonal, s.rho,
+      PolynomialCoefficients(s, lambda).expand({x.size(0), -1}), x);
 }
 
 /// The same by tensors in float64, with gradients in x and the weights of S.
 torch::Tensor DifferentiableProduct(const SymmetricOperator& s, const torch::Tensor& lambda,
                                     const torch::Tensor& x) {
   if (s.rho == 0) return x.clone();
-  const torch::Tensor coefficients = ChebyshevCoefficients(s.rho, lambda).unsqueeze(2);
-  torch::Tensor before = x, now = s.Times(x) * (2 / s.rho) - x;
+  const SymmetricOperator centred = s.Centred();
+  const torch::Tensor coefficients = PolynomialCoefficients(s, lambda).unsqueeze(2);
+  torch::Tensor before = x, now = centred.Times(x);
   torch::Tensor sum = coefficients.slice(1, 0, 1) * x;
   for (std::int64_t k = 1; k < coefficients.size(1); ++k) {
     sum = sum + coefficients.slice(1, k, k + 1) * now;
-    torch::Tensor next = s.Times(now) * (4 / s.rho) - 2 * now - before;
+    torch::Tensor next = centred.Times(now);
+    if (s.method == HeatMethod::kChebyshev) next = 2 * next - before;
     before = std::move(now);
     now = std::move(next);
   }
+  return sum;
+}
+
+/// exp(-lambda_h S) of a matrix S [L,L] with rho / 2 - S >= 0, as e^-z e^(z N) of N = 1 - 2 S / rho
+/// >= 0, z = lambda rho / 2: by halving and squaring, without a difference that could cancel, so
+/// that entries of any size have their digits. [H,L,L].
+torch::Tensor DenseExponential(const torch::Tensor& s, double rho, const torch::Tensor& lambda) {
+  constexpr std::int64_t kBlock = 6, kBlocks = 5;  // 30 terms for z of at most 1
+  const torch::Tensor one = at::eye(s.size(0), s.options().requires_grad(false));
+  if (rho == 0) return one.unsqueeze(0).expand({lambda.size(0), -1, -1});
+  const torch::Tensor n =
+      at::diag((rho / 2 - s.diagonal()) * (2 / rho)) - (s - at::diag(s.diagonal())) * (2 / rho);
+  std::vector<torch::Tensor> powers{one, n};
+  while (static_cast<std::int64_t>(powers.size()) <= kBlock) {
+    powers.push_back(at::matmul(powers.back(), n));
+  }
+  const double largest = lambda.detach().max().item<double>() * rho / 2;
+  const int halvings = largest > 1 ? static_cast<int>(std::ceil(std::log2(largest))) : 0;
+  const torch::Tensor z = (lambda * (rho / 2 * std::exp2(-halvings))).reshape({-1, 1, 1});
+  torch::Tensor sum;
+  for (std::int64_t b = kBlocks - 1; b >= 0; --b) {
+    if (sum.defined()) sum = at::matmul(sum, powers[kBlock]);
+    for (std::int64_t j = 0; j < kBlock; ++j) {
+      const auto k = static_cast<double>(b * kBlock + j);
+      const torch::Tensor term = at::pow(z, k) * std::exp(-std::lgamma(k + 1)) * powers[j];
+      sum = sum.defined() ? sum + term : term;
+    }
+  }
+  sum = sum * at::exp(-z);
+  for (int i = 0; i < halvings; ++i) sum = at::matmul(sum, sum);
   return sum;
 }
 
@@ -109,8 +157,7 @@ class HeatMask : public Mask {
         factor_(at::exp((lambda_ * shift).clamp_max(kMaxLogFactor)).reshape({-1, 1, 1})) {}
 
   torch::Tensor Dense() const override {
-    const torch::Tensor power =
-        at::linalg_matrix_exp(-lambda_.reshape({-1, 1, 1}) * operator_->Dense().unsqueeze(0));
+    const torch::Tensor power = DenseExponential(operator_->Dense(), operator_->rho, lambda_);
     return factor_ * left_.reshape({1, -1, 1}) * power * right_.reshape({1, 1, -1});
   }
   std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
@@ -118,7 +165,13 @@ class HeatMask : public Mask {
     // In float64: the polynomials' terms are as large as the largest entries near a token, whose
     // own may be far smaller.
     const torch::Tensor scaled = x.to(at::kDouble) * right_.reshape({1, -1, 1});
-    return (Exponential(scaled) * (factor_ * left_.reshape({1, -1, 1}))).to(x.scalar_type());
+    torch::Tensor product = Exponential(scaled);
+    if (operator_->method == HeatMethod::kChebyshev) {
+      // What is below the polynomials' error is zero: a row without weight stays so.
+      const torch::Tensor noise = scaled.detach().norm(2, {1}, true) * (2 * kChebyshevTolerance);
+      product = product.masked_fill(product.detach().abs() <= noise, 0);
+    }
+    return (product * (factor_ * left_.reshape({1, -1, 1}))).to(x.scalar_type());
   }
 
  private:
@@ -165,7 +218,8 @@ class GridHeatMask : public Mask {
         entries[j][i] -= 1;
       }
     }
-    return at::linalg_matrix_exp(-lambda_.reshape({-1, 1, 1}) * laplacian.unsqueeze(0));
+    const double largest = length == 0 ? 0 : laplacian.diagonal().max().item<double>();
+    return DenseExponential(laplacian, 2 * largest, lambda_);
   }
   std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
   torch::Tensor Product(const torch::Tensor& x) const override {
@@ -233,7 +287,37 @@ class HypercubeHeatMask : public Mask {
   torch::Tensor lambda_;
 };
 
+/// At least the largest eigenvalue of a matrix >= 0: roots of the largest row sums of its powers.
+double SpectralBound(const Graph& graph) {
+  constexpr int kPowers = 8;
+  torch::Tensor sums = at::ones({1, graph.size(), 1}, at::kDouble);
+  double bound = std::numeric_limits<double>::infinity();
+  for (int k = 1; k <= kPowers && graph.size() > 0; ++k) {
+    sums = HeadwiseProduct(graph.pattern, graph.weights.detach(), sums);
+    bound = std::min(bound, std::pow(sums.max().item<double>(), 1.0 / k));
+  }
+  return graph.size() == 0 ? 0 : bound;
+}
+
+/// Whether the method takes at most kMaxHeatTerms terms.
+bool Fits(HeatMethod method, double z) {
+  // Infinite degrees make no number of 0.
+  const double terms = method == HeatMethod::kTaylor ? z + 13 * std::sqrt(z) : 13 * std::sqrt(z);
+  return terms <= kMaxHeatTerms;
+}
+
 }  // namespace
+
+std::vector<double> PoissonNumbers(double z, double tolerance) {
+  std::vector<double> numbers{std::exp(-z)};
+  for (double k = 1; z > 0; ++k) {
+    const double number = std::exp(k * std::log(z) - z - std::lgamma(k + 1));
+    // From here on the numbers fall faster than powers of z / k.
+    if (k > z && number <= tolerance * (1 - z / k)) break;
+    numbers.push_back(number);
+  }
+  return numbers;
+}
 
 std::vector<double> ScaledBesselNumbers(double z, double tolerance) {
   if (z < 1e-15) return {1};
@@ -260,19 +344,21 @@ std::vector<double> ScaledBesselNumbers(double z, double tolerance) {
   return numbers;
 }
 
-MaskPtr MakeHeatMask(const Graph& graph, const std::string& operator_name, torch::Tensor lambda) {
+MaskPtr MakeHeatMask(const Graph& graph, const std::string& operator_name, torch::Tensor lambda,
+                     HeatMethod method) {
   RequireUndirected(NonNegative(graph, "a diffusion mask"), "a diffusion mask");
   const torch::Tensor degrees = DegreesOf(graph);
-  const double largest = degrees.numel() == 0 ? 0 : degrees.max().item<double>();
+  const double largest = degrees.numel() == 0 ? 0 : degrees.detach().max().item<double>();
   const torch::Tensor ones = at::ones_like(degrees);
+  const bool is_adjacency = operator_name == "neg_adjacency";
   SymmetricOperator s;
   torch::Tensor left = ones, right = ones;
   double shift = 0;
   if (operator_name == "laplacian") {
     s = {{graph.pattern, -graph.weights}, degrees, 2 * largest};
-  } else if (operator_name == "neg_adjacency") {
-    s = {{graph.pattern, -graph.weights}, ones * largest, 2 * largest};
-    shift = largest;
+  } else if (is_adjacency) {
+    shift = SpectralBound(graph);
+    s = {{graph.pattern, -graph.weights}, ones * shift, 2 * shift};
   } else {
     const Graph w = SymmetricallyNormalised(graph);
     const torch::Tensor has_edges = (degrees != 0).to(at::kDouble);
@@ -285,14 +371,21 @@ MaskPtr MakeHeatMask(const Graph& graph, const std::string& operator_name, torch
       right = left.reciprocal();
     }
   }
-  const double terms = lambda.detach().max().item<double>() * s.rho / 2;
-  // Infinite degrees make no number of 0.
-  if (!(13 * std::sqrt(terms) <= kMaxChebyshevTerms)) {
+  const double most = lambda.detach().max().item<double>();
+  const double hops = most * s.rho / 2;
+  s.method = method;
+  if (method == HeatMethod::kAuto) {
+    // Of parts with smaller eigenvalues than the bound exp(lambda Adj) is far below the largest.
+    const bool is_taylor =
+        hops <= kMostTaylorHops || (is_adjacency && Fits(HeatMethod::kTaylor, hops));
+    s.method = is_taylor ? HeatMethod::kTaylor : HeatMethod::kChebyshev;
+  }
+  if (!Fits(s.method, hops)) {
+    const double limit = s.method == HeatMethod::kTaylor ? 3.6e4 : 4.7e6;
     throw StatusException(Status(StatusCode::kOutOfRange, reason::SCHEMA_INVALID,
                                  "parameters.lambda: expected at most " +
-                                     NumberText(4.7e6 / s.rho) + " for degrees of up to " +
-                                     NumberText(largest) + ", got " +
-                                     NumberText(lambda.detach().max().item<double>()))
+                                     NumberText(limit / s.rho) + " for degrees of up to " +
+                                     NumberText(largest) + ", got " + NumberText(most))
                               .WithField("parameters.lambda"));
   }
   return std::make_unique<HeatMask>(std::move(s), lambda, left, right, shift);

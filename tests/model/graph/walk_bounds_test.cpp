@@ -52,7 +52,7 @@ WeightedGraph RandomGraph(int n, std::uint64_t seed) {
 }
 
 TEST(ErrorProbabilityBound, IsNeverExceeded) {
-  constexpr int kTrials = 1500;
+  constexpr int kTrials = 3000;
   const std::vector<double> f = {1, 0.3, 0.1};
   const WeightedGraph graphs[] = {testing::RingGraph(20), testing::GridGraph(5, 4),
                                   RandomGraph(20, 4)};

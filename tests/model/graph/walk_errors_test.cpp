@@ -62,7 +62,7 @@ RowErrors ErrorsOf(const WalkLoads& walks, const WalkLoads& exact, const std::ve
 }
 
 TEST(RepellingWalks, AreExactWhenEveryGroupIsAMultipleOfThree) {
-  const WeightedGraph graph = NeighborGraph(2048, EdgeWeight::kUniform, 11);
+  const WeightedGraph graph = NeighborGraph(8192, EdgeWeight::kUniform, 11);
   const WalkLoads exact = EnumerateWalks(graph, 3);
   for (const int walks : {27, 54, 81}) {
     for (const WalkSampler sampler : {WalkSampler::kRepelling, WalkSampler::kRepellingPerPrefix}) {

@@ -1,17 +1,19 @@
-// No fast way builds an L x L array: peaks of LibTorch's allocator and of the process at L = 20000;
-// peaks of all that is allocated grow no faster than L.
+// No fast way builds an L x L array, with any option or for gradients: peaks of all that is
+// allocated and of the process at L = 20000; some peaks grow no faster than L.
 
 #include <ATen/Functions.h>
 #include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <sys/resource.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <initializer_list>
 #include <new>
+#include <string_view>
 #include <vector>
 
 #include "model/attention/catalog/catalog.h"
@@ -26,8 +28,8 @@ using attention::MechanismInfo;
 using attention::Way;
 
 constexpr std::int64_t kLength = 20000;
-/// A quarter of the L x L numbers in float32, and an eighth of the doubles.
-constexpr std::int64_t kMostTensorBytes = kLength * kLength;
+/// A byte for a pair: a quarter of the L x L numbers in float32, and an eighth of the doubles.
+std::int64_t MostBytes(const AttentionInputs& inputs) { return inputs.length() * inputs.length(); }
 /// The whole process: an array of L x L would not fit beside LibTorch itself.
 constexpr std::int64_t kMostProcessBytes = std::int64_t{1400} << 20;
 
@@ -116,10 +118,8 @@ AttentionInputs LargeInputs(const MechanismInfo& mechanism, std::int64_t length)
 
 class LongInputs : public ::testing::TestWithParam<std::size_t> {};
 
-TEST_P(LongInputs, TakeLinearMemory) {
-  CountAllocations();
-  const MechanismInfo& mechanism = Catalog()[GetParam()];
-  nlohmann::json options = OptionVariants(mechanism)[0];
+/// The same, of few walks and hops.
+nlohmann::json WithFewWalks(const MechanismInfo& mechanism, nlohmann::json options) {
   const auto set = [&](const char* name, const nlohmann::json& value) {
     for (const auto& spec : mechanism.options) {
       if (spec.name == name) options[name] = value;
@@ -130,21 +130,59 @@ TEST_P(LongInputs, TakeLinearMemory) {
   set("chunk", 64);
   set("abs", false);
   if (mechanism.name == "malpha_dense") options["positive"] = "coefficients";
+  return options;
+}
+
+TEST_P(LongInputs, TakeLinearMemory) {
+  CountAllocations();
+  const MechanismInfo& mechanism = Catalog()[GetParam()];
+  const AttentionInputs tokens = LargeInputs(mechanism, kLength);
+  bool is_fast = false;
+  for (const nlohmann::json& variant : OptionVariants(mechanism)) {
+    const nlohmann::json options = WithFewWalks(mechanism, variant);
+    const Attention made = Attention::Make(mechanism, options).value();
+    if (made.Ways().size() == 1) continue;
+    is_fast = true;
+    const AttentionInputs inputs = WithClassTokens(tokens, options);
+    for (const Way way : made.Ways()) {
+      if (way == Way::kDense) continue;
+      of_all.peak = of_all.held.load();
+      const auto out = made.Run(inputs, way);
+      ASSERT_TRUE(out.ok()) << options << out.status().ToString();
+      EXPECT_TRUE(at::isfinite(*out).all().item<bool>()) << options;
+      EXPECT_LT(of_all.peak.load(), MostBytes(inputs)) << options << WayName(way);
+    }
+    of_all.peak = of_all.held.load();
+    const auto chosen = made.Run(inputs);
+    ASSERT_TRUE(chosen.ok()) << options;
+    EXPECT_LT(of_all.peak.load(), MostBytes(inputs)) << options;
+    EXPECT_LT(ProcessPeakBytes(), kMostProcessBytes) << options;
+  }
+  if (!is_fast) GTEST_SKIP() << "dense only";
+}
+
+TEST_P(LongInputs, TakeLinearMemoryForGradients) {
+  CountAllocations();
+  const MechanismInfo& mechanism = Catalog()[GetParam()];
+  const nlohmann::json options = WithFewWalks(mechanism, OptionVariants(mechanism)[0]);
   const Attention made = Attention::Make(mechanism, options).value();
   if (made.Ways().size() == 1) GTEST_SKIP() << "dense only";
-  const AttentionInputs inputs = LargeInputs(mechanism, kLength);
+  AttentionInputs inputs = LargeInputs(mechanism, kLength);
+  inputs.parameters = made.InitialParameters(inputs).value();
+  std::vector<torch::Tensor> leaves{inputs.q, inputs.k, inputs.v};
+  for (const auto& entry : inputs.parameters) leaves.push_back(entry.second);
+  for (torch::Tensor& leaf : leaves) leaf.requires_grad_();
   for (const Way way : made.Ways()) {
     if (way == Way::kDense) continue;
-    of_tensors.peak = of_tensors.held.load();
+    of_all.peak = of_all.held.load();
     const auto out = made.Run(inputs, way);
     ASSERT_TRUE(out.ok()) << out.status().ToString();
-    EXPECT_TRUE(at::isfinite(*out).all().item<bool>());
-    EXPECT_LT(of_tensors.peak.load(), kMostTensorBytes) << WayName(way);
+    const auto gradients =
+        torch::autograd::grad({out->square().sum()}, leaves, {}, false, false, true);
+    EXPECT_TRUE(gradients[2].defined() && at::isfinite(gradients[2]).all().item<bool>());
+    EXPECT_LT(of_all.peak.load(), MostBytes(inputs)) << WayName(way);
     EXPECT_LT(ProcessPeakBytes(), kMostProcessBytes) << WayName(way);
   }
-  const auto chosen = made.Run(inputs);
-  ASSERT_TRUE(chosen.ok());
-  EXPECT_LT(of_tensors.peak.load(), kMostTensorBytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Catalog, LongInputs, ::testing::Range<std::size_t>(0, Catalog().size()),
@@ -178,6 +216,31 @@ TEST(AttentionMemory, OfLearnedTransformsHasNoFactorOfTheWidth) {
   };
   EXPECT_LT(growth("flt_gm", Way::kFeatures), 2);
   EXPECT_GT(growth("toeplitz_1d", Way::kFastmult), 3);
+}
+
+/// Features are made by chunks: neither they nor running sums are there for all tokens at once.
+TEST(AttentionMemory, OfCausalAttentionHasNoFeaturesOfAllTokens) {
+  CountAllocations();
+  constexpr std::int64_t kTokens = 16384, kFeatures = 512;
+  AttentionInputs inputs;
+  for (torch::Tensor* tensor : {&inputs.q, &inputs.k, &inputs.v}) {
+    *tensor = Normals({1, 1, kTokens, 4}, 1, at::kFloat);
+  }
+  inputs.gates = at::full({1, 1, kTokens}, 0.9, at::kFloat);
+  inputs.positions = at::arange(kTokens, at::kFloat).unsqueeze(1) / kTokens;
+  for (const char* name : {"linear_causal", "rfa_gated", "rfa_self_gated", "flt_local"}) {
+    nlohmann::json options{{"features", kFeatures}};
+    if (std::string_view(name) == "linear_causal") options["score"] = "favor_pos";
+    if (std::string_view(name) == "flt_local")
+      options.update({{"causal", true}, {"frequencies", 4}});
+    const Attention made =
+        Attention::Make(*attention::FindMechanism(name).value(), options).value();
+    const std::int64_t before = of_all.held.load();
+    of_all.peak = before;
+    ASSERT_TRUE(made.Run(inputs, Way::kFeatures).ok()) << name;
+    // A quarter of the features of the keys.
+    EXPECT_LT(of_all.peak.load() - before, kTokens * kFeatures) << name;
+  }
 }
 
 /// grf-masking, Sec. 4.3: clouds of more than 30000 points, with neither scores nor mask as arrays.

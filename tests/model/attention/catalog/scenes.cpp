@@ -41,6 +41,14 @@ void MaskKeys(AttentionInputs* inputs) {
   }
 }
 
+/// Of the edges, by the distance of their ends: at most 0.3, so that series of their powers fall.
+torch::Tensor BellWeights(const AttentionInputs& inputs) {
+  const torch::Tensor from = at::repeat_interleave(inputs.graph.offsets.diff());
+  const torch::Tensor apart = inputs.positions.index_select(0, from) -
+                              inputs.positions.index_select(0, inputs.graph.neighbors);
+  return 0.3 * at::exp(-apart.square().sum(1) / 2);
+}
+
 }  // namespace
 
 torch::Tensor Normals(at::IntArrayRef shape, std::uint64_t seed, at::ScalarType type) {
@@ -159,6 +167,7 @@ std::vector<Scene> AllScenes(const SceneSize& size) {
 
   scenes.push_back(MakeScene("cloud", {2, 3, 4}, 3, size, 400));
   scenes.back().inputs.graph = UndirectedInput(24, NearestEdges(scenes.back().inputs.positions, 3));
+  scenes.back().inputs.graph.weights = BellWeights(scenes.back().inputs);
   scenes.back().inputs.tree = CaterpillarTree(24);
   MaskKeys(&scenes.back().inputs);
   return scenes;
@@ -210,6 +219,9 @@ AttentionInputs WithClassTokens(AttentionInputs inputs, const nlohmann::json& op
 AttentionInputs AsType(AttentionInputs inputs, at::ScalarType type) {
   for (torch::Tensor* tensor :
        {&inputs.q, &inputs.k, &inputs.v, &inputs.mask, &inputs.gates, &inputs.positions}) {
+    if (tensor->defined()) *tensor = tensor->to(type);
+  }
+  for (torch::Tensor* tensor : {&inputs.graph.weights, &inputs.tree.weights}) {
     if (tensor->defined()) *tensor = tensor->to(type);
   }
   for (auto& entry : inputs.parameters) entry.second = entry.second.to(type);

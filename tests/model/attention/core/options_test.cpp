@@ -74,6 +74,12 @@ TEST(AttentionCatalog, IsWhatTheDocumentLists) {
     ASSERT_NE(start, std::string::npos) << mechanism.name;
     const std::string line = text.substr(start, text.find('\n', start + 1) - start);
     EXPECT_NE(line.find(mechanism.source), std::string::npos) << mechanism.name;
+    std::string ways;
+    for (const auto way : Attention::Make(mechanism, nlohmann::json::object())->Ways()) {
+      ways += (ways.empty() ? "" : ", ") + std::string(attention::WayName(way));
+    }
+    EXPECT_NE(line.find(" | " + ways + " | " + mechanism.cost + " | "), std::string::npos)
+        << mechanism.name << ": " << ways << ", " << mechanism.cost;
     for (const std::string& input : mechanism.inputs) {
       EXPECT_NE(line.find(input), std::string::npos) << mechanism.name;
     }

@@ -5,6 +5,9 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
 
 #include "model/attention/masks/basic_masks.h"
 #include "model/attention/masks/heat.h"
@@ -89,6 +92,33 @@ TEST(MaskForms, SymmetricAndAsymmetricAreOneSeries) {
             kDoubleOpTolerance);
 }
 
+/// Relative distance of Phi = sum of f_t W^t, f_t = 1 / 2^t, from all series of the mean visits of
+/// walks on `walks`, whatever their coefficients.
+double DistanceFromWalks(const Graph& graph, const Graph& walks) {
+  constexpr int kHops = 7;
+  const auto loads_of = [](const Graph& of) {
+    const attention::WalkTerms terms = attention::EnumeratedTerms(of, kHops);
+    return attention::ToDense(*terms.pattern, terms.loads[0].transpose(0, 1)).flatten(1);
+  };
+  const torch::Tensor halves = at::pow(0.5, at::arange(kHops + 1, at::kDouble));
+  const torch::Tensor phi = at::mv(loads_of(graph).transpose(0, 1), halves);
+  const torch::Tensor basis = std::get<0>(at::linalg_qr(loads_of(walks).transpose(0, 1)));
+  const torch::Tensor rest = phi - at::mv(basis, at::mv(basis.transpose(0, 1), phi));
+  return (rest.norm() / phi.norm()).item<double>();
+}
+
+/// Where degrees vary walks that count visits alone have a floor, and those with importance weights
+/// have none.
+TEST(MaskForms, AdHocWalksKeepAwayFromTheSeries) {
+  constexpr double kGridFloor = 0.031;
+  const AttentionInputs inputs = GraphOnly(64, GridEdges({8, 8}));
+  const Graph graph = attention::MaskGraphOf(inputs);
+  const Graph ad_hoc =
+      attention::WithoutImportanceWeights(attention::AdjacencyOf(inputs), /*halt_probability=*/0);
+  EXPECT_NEAR(DistanceFromWalks(graph, ad_hoc), kGridFloor, kReferenceFloorTolerance * kGridFloor);
+  EXPECT_LT(DistanceFromWalks(graph, graph), kDoubleOpTolerance);
+}
+
 /// The mask is positive definite if and only if sum of alpha_k lambda^k > 0 for all eigenvalues of
 /// W.
 TEST(MaskForms, AreDefiniteAsTheirSeriesIsPositive) {
@@ -139,10 +169,53 @@ TEST(DiffusionMask, TakesFewTermsAndStaysExact) {
     // The largest degree is 4: eigenvalues within 8.
     const auto numbers = attention::ScaledBesselNumbers(times[i] * 4, 1e-10);
     EXPECT_NEAR(static_cast<double>(numbers.size()), static_cast<double>(reference_terms[i]), 3);
-    const auto mask =
-        attention::MakeHeatMask(adjacency, "laplacian", at::tensor({times[i]}, at::kDouble));
-    const torch::Tensor unit = at::eye(256, at::kDouble).unsqueeze(0);
-    EXPECT_LT((mask->Product(unit) - mask->Dense()).abs().max().item<double>(), 2e-11);
+    for (const auto method : {attention::HeatMethod::kChebyshev, attention::HeatMethod::kTaylor}) {
+      const auto mask = attention::MakeHeatMask(adjacency, "laplacian",
+                                                at::tensor({times[i]}, at::kDouble), method);
+      const torch::Tensor unit = at::eye(256, at::kDouble).unsqueeze(0);
+      EXPECT_LT((mask->Product(unit) - mask->Dense()).abs().max().item<double>(), 2e-11);
+    }
+  }
+}
+
+/// Entries far from a token, and those of exp(lambda Adj) where the largest degree says nothing of
+/// its eigenvalues, against sums in plain loops of terms that are all positive.
+TEST(DiffusionMask, HasTheDigitsOfSmallEntries) {
+  constexpr double kTime = 1.7;
+  constexpr std::size_t kTokens = 24;
+  EdgeList path = RingEdges(kTokens), star;
+  path.pop_back();
+  for (std::size_t leaf = 1; leaf < kTokens; ++leaf) star.emplace_back(0, leaf);
+  for (const auto& [edges, name] : std::initializer_list<std::pair<EdgeList, const char*>>{
+           {path, "laplacian"}, {path, "neg_adjacency"}, {star, "neg_adjacency"}}) {
+    const AttentionInputs inputs = GraphOnly(kTokens, edges);
+    const Matrix adjacency = Adjacency(inputs);
+    // exp(-t (Deg - Adj)) = e^-2t exp(t (2 - Deg + Adj)) on a path.
+    const bool is_laplacian = std::string_view(name) == "laplacian";
+    Matrix positive = adjacency;
+    for (std::size_t i = 0; i < kTokens && is_laplacian; ++i) {
+      positive(i, i) = i == 0 || i + 1 == kTokens ? 1 : 0;
+    }
+    Matrix term = Scaled(Identity(kTokens), is_laplacian ? std::exp(-2 * kTime) : 1), sum = term;
+    for (int k = 1; k < 150; ++k) {
+      term = Scaled(Times(term, positive), kTime / k);
+      sum = Sum(sum, term);
+    }
+    const Graph graph = attention::AdjacencyOf(inputs);
+    const auto mask = attention::MakeHeatMask(graph, name, at::tensor({kTime}, at::kDouble));
+    const torch::Tensor unit = at::eye(kTokens, at::kDouble).unsqueeze(0);
+    for (const torch::Tensor& entries : {mask->Dense()[0], mask->Product(unit)[0]}) {
+      int small_count = 0;
+      for (std::size_t i = 0; i < kTokens; ++i) {
+        for (std::size_t j = 0; j < kTokens; ++j) {
+          const double entry =
+              entries[static_cast<std::int64_t>(i)][static_cast<std::int64_t>(j)].item<double>();
+          EXPECT_NEAR(entry, sum(i, j), kDoubleOpTolerance * sum(i, j)) << name << i << " " << j;
+          if (sum(i, j) < 1e-15) ++small_count;
+        }
+      }
+      EXPECT_EQ(small_count > 0, edges == path) << name;
+    }
   }
 }
 
@@ -269,6 +342,27 @@ TEST(Products, AreLinearAndTheirGradientsThoseOfTheTranspose) {
   }
   ExpectLinearAndAdjoint(*attention::MakeAffineTreeMask(forest, row({-0.3})[0], row({0.2})[0]), 60,
                          "affine tree");
+}
+
+/// Transforms of long paths round; what no key has a weight for is zero all the same.
+TEST(TreeMasks, OfRowsWithoutWeightAreZero) {
+  constexpr std::int64_t kPath = 300, kFirst = 20;
+  AttentionInputs inputs;
+  inputs.q = at::zeros({1, 1, kPath, 1}, at::kDouble);
+  inputs.tree = PathTree(kPath);
+  const auto forest = attention::ForestOf(inputs);
+  torch::Tensor f = at::zeros({1, kPath}, at::kDouble);
+  f.slice(1, 0, 3).fill_(1);
+  torch::Tensor x = Normals({1, kPath, 2}, 6).abs();
+  x.slice(1, kFirst).zero_();
+  for (const auto algorithm :
+       {attention::TreeAlgorithm::kCentroid, attention::TreeAlgorithm::kDiameter}) {
+    const auto mask = attention::MakeTreeMask(forest, f, algorithm);
+    const torch::Tensor product = mask->Product(x);
+    EXPECT_EQ(product.slice(1, kFirst + 2).abs().max().item<double>(), 0);
+    EXPECT_LT(RelativeL2(product, at::matmul(mask->Dense(), x)), kDoubleOpTolerance);
+    EXPECT_GT(product.slice(1, 0, kFirst + 2).min().item<double>(), 0);
+  }
 }
 
 /// Both algorithms and the affine form against the dense mask.

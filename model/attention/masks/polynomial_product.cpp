@@ -1,4 +1,4 @@
-#include "model/attention/masks/chebyshev.h"
+#include "model/attention/masks/polynomial_product.h"
 
 #include <ATen/Functions.h>
 
@@ -46,8 +46,9 @@ void AddTerm(const Scaled& matrix, double factor, double c, const double* now, c
 }
 
 /// Columns [first, first + count) of one head.
-void OneTile(const Scaled& matrix, const double* c, std::int64_t term_count, const double* x,
-             std::int64_t width, std::int64_t first, std::int64_t count, double* out) {
+void OneTile(PolynomialBasis basis, const Scaled& matrix, const double* c, std::int64_t term_count,
+             const double* x, std::int64_t width, std::int64_t first, std::int64_t count,
+             double* out) {
   const std::int64_t rows = matrix.pattern.rows;
   const auto size = static_cast<std::size_t>(rows * kColumns);
   std::vector<double> now(size, 0), before(size, 0), next(size), sum(size);
@@ -56,9 +57,10 @@ void OneTile(const Scaled& matrix, const double* c, std::int64_t term_count, con
   }
   for (std::size_t i = 0; i < size; ++i) sum[i] = c[0] * now[i];
   for (std::int64_t k = 1; k < term_count; ++k) {
-    // T_1 is the matrix itself; before it there is nothing to take away.
-    AddTerm(matrix, k == 1 ? 1 : 2, c[k], now.data(), before.data(), next.data(), sum.data());
-    std::swap(before, now);
+    // T_1 is the matrix itself; before it there is nothing to take away, and from powers never.
+    const bool is_recursion = basis == PolynomialBasis::kChebyshev && k > 1;
+    AddTerm(matrix, is_recursion ? 2 : 1, c[k], now.data(), before.data(), next.data(), sum.data());
+    if (basis == PolynomialBasis::kChebyshev) std::swap(before, now);
     std::swap(now, next);
   }
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -75,22 +77,24 @@ Scaled Scale(const SparsePattern& pattern, const torch::Tensor& values,
     matrix.values.push_back(2 / rho * value[e]);
   }
   for (std::int64_t i = 0; i < pattern.rows; ++i) {
-    matrix.diagonal.push_back(2 / rho * own[i] - 1);
+    // Exactly 0 for rho / 2.
+    matrix.diagonal.push_back((own[i] - rho / 2) * (2 / rho));
   }
   return matrix;
 }
 
 }  // namespace
 
-torch::Tensor ChebyshevProduct(const SparsePattern& pattern, const torch::Tensor& values,
-                               const torch::Tensor& diagonal, double rho,
-                               const torch::Tensor& coefficients, const torch::Tensor& x_in) {
+torch::Tensor PolynomialProduct(PolynomialBasis basis, const SparsePattern& pattern,
+                                const torch::Tensor& values, const torch::Tensor& diagonal,
+                                double rho, const torch::Tensor& coefficients,
+                                const torch::Tensor& x_in) {
   const torch::Tensor x = x_in.contiguous(), c = coefficients.contiguous();
   INTERLACER_CHECK(x.scalar_type() == at::kDouble && x.dim() == 3 && x.size(1) == pattern.rows &&
                        pattern.rows == pattern.columns && values.numel() == pattern.entry_count() &&
                        diagonal.numel() == pattern.rows && c.dim() == 2 && c.size(0) == x.size(0) &&
                        c.size(1) > 0,
-                   "operands of a Chebyshev product");
+                   "operands of a polynomial product");
   torch::Tensor out = at::empty_like(x);
   const std::int64_t width = x.size(2), rows = x.size(1), term_count = c.size(1);
   const std::int64_t tile_count = (width + kColumns - 1) / kColumns;
@@ -100,7 +104,7 @@ torch::Tensor ChebyshevProduct(const SparsePattern& pattern, const torch::Tensor
   ParallelFor(x.size(0) * tile_count, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t tile = begin; tile < end; ++tile) {
       const std::int64_t head = tile / tile_count, first = tile % tile_count * kColumns;
-      OneTile(matrix, c.const_data_ptr<double>() + head * term_count, term_count,
+      OneTile(basis, matrix, c.const_data_ptr<double>() + head * term_count, term_count,
               source + head * rows * width, width, first, std::min(kColumns, width - first),
               target + head * rows * width);
     }
