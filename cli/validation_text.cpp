@@ -7,8 +7,6 @@
 
 namespace interlacer::cli {
 
-namespace {
-
 std::string FindingsText(const std::vector<Finding>& findings) {
   std::string text;
   for (const Finding& finding : findings) {
@@ -17,8 +15,6 @@ std::string FindingsText(const std::vector<Finding>& findings) {
   }
   return text;
 }
-
-}  // namespace
 
 nlohmann::ordered_json ToJson(const ValidationReport& report) {
   nlohmann::ordered_json cameras = nlohmann::ordered_json::array(),

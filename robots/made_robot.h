@@ -22,6 +22,7 @@ struct MakeRobotOptions {
   std::vector<std::string> columns{};        ///< joints in the order of columns{}; empty: all
   std::vector<std::string> gripper{};        ///< these links and what hangs on them are the gripper
   std::vector<std::string> fingers{};        ///< empty: what joints move within the gripper
+  bool max_speeds = false;  ///< keep the speeds of a URDF's limits, where they are above 0
   int points_per_link = 300;
   std::uint64_t seed = 0;
   Transform world_from_base{};

@@ -112,8 +112,8 @@ Status CheckJoint(const Robot& robot, std::size_t i) {
                      NumberText(Norm(joint.parent_from_joint.translation_m)) + " m");
   }
   if (joint.type == JointType::kFixed) {
-    if (!joint.limits && !joint.mimic) return Status::Ok();
-    return LinkError(robot, i, "joint", "no limits and no mimic at a fixed joint", "some");
+    if (!joint.limits && !joint.mimic && !joint.max_speed) return Status::Ok();
+    return LinkError(robot, i, "joint", "no limits, speed and mimic at a fixed joint", "some");
   }
   if (i == 0)
     return LinkError(robot, i, "joint.type", "fixed: the root", NameOf(joint.type).data());
@@ -124,6 +124,10 @@ Status CheckJoint(const Robot& robot, std::size_t i) {
   }
   const auto& limits = joint.limits;
   const std::string unit(UnitOf(joint.type));
+  if (joint.max_speed && !(*joint.max_speed > 0 && std::isfinite(*joint.max_speed))) {
+    return LinkError(robot, i, "joint.max_speed_" + unit + "_per_s", "a finite number above 0",
+                     NumberText(*joint.max_speed));
+  }
   if (!limits && joint.type == JointType::kRevolute) {
     return LinkError(robot, i, "joint.limits_rad", "limits, or the type continuous", "none");
   }
@@ -249,6 +253,25 @@ int FindJoint(const Robot& robot, std::string_view joint_name) {
       std::find_if(robot.links.begin(), robot.links.end(),
                    [&](const RobotLink& link) { return link.joint.name == joint_name; });
   return found == robot.links.end() ? -1 : static_cast<int>(found - robot.links.begin());
+}
+
+bool IsSameTree(const Robot& a, const Robot& b) {
+  constexpr double kTolerance = 1e-3;
+  const auto is_near = [](const auto& x, const auto& y) {
+    return std::equal(x.begin(), x.end(), y.begin(),
+                      [](double u, double v) { return std::abs(u - v) <= kTolerance; });
+  };
+  const auto is_same = [&](const RobotLink& x, const RobotLink& y) {
+    const Transform &from_x = x.joint.parent_from_joint, &from_y = y.joint.parent_from_joint;
+    const auto &q = from_x.rotation_xyzw, &p = from_y.rotation_xyzw;
+    if (x.parent != y.parent || x.joint.type != y.joint.type) return false;
+    if (!is_near(x.joint.axis, y.joint.axis)) return false;
+    return x.parent == -1 ||
+           (is_near(from_x.translation_m, from_y.translation_m) &&
+            (is_near(q, p) || is_near(q, decltype(q){-p[0], -p[1], -p[2], -p[3]})));
+  };
+  return a.columns == b.columns &&
+         std::equal(a.links.begin(), a.links.end(), b.links.begin(), b.links.end(), is_same);
 }
 
 std::vector<int> MovingJoints(const Robot& robot) {

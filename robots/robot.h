@@ -47,6 +47,7 @@ struct RobotJoint {
   Transform parent_from_joint{};
   Vec3d axis{0, 0, 1};  ///< unit, in the joint's frame
   std::optional<JointLimits> limits{};
+  std::optional<double> max_speed{};  ///< above 0, rad/s or m/s; what commands may ask for
   std::optional<JointMimic> mimic{};
   bool operator==(const RobotJoint&) const = default;
 };
@@ -94,6 +95,10 @@ Status ValidateRobot(const Robot& robot);
 /// Index of a link or of a joint's link by name, or -1.
 int FindLink(const Robot& robot, std::string_view link_name);
 int FindJoint(const Robot& robot, std::string_view joint_name);
+
+/// Whether links and joints are the same to 1e-3 (metres, parts of axes and quaternions), in the
+/// same columns; names, limits and where the roots stand may differ.
+bool IsSameTree(const Robot& a, const Robot& b);
 
 /// Indices of the moving joints without mimic, in the order of the links.
 std::vector<int> MovingJoints(const Robot& robot);

@@ -21,6 +21,7 @@ Json JointToJson(const Robot& robot, const RobotJoint& joint) {
   const std::string unit(UnitOf(joint.type));
   json["axis"] = joint.axis;
   if (joint.limits) json["limits_" + unit] = {joint.limits->min, joint.limits->max};
+  if (joint.max_speed) json["max_speed_" + unit + "_per_s"] = *joint.max_speed;
   if (joint.mimic) {
     json["mimic"] = {{"joint", robot.links[joint.mimic->link].joint.name},
                      {"factor", joint.mimic->factor},
@@ -57,14 +58,18 @@ StatusOr<RobotJoint> ParseJoint(const JsonObject& object, std::string* followed)
     return joint;
   }
   const std::string unit(UnitOf(joint.type));
-  const std::string limits_key = "limits_" + unit, offset_key = "offset_" + unit;
+  const std::string limits_key = "limits_" + unit, offset_key = "offset_" + unit,
+                    speed_key = "max_speed_" + unit + "_per_s";
   INTERLACER_RETURN_IF_ERROR(
-      object.AllowOnly({"name", "type", "origin", "axis", limits_key, "mimic"}));
+      object.AllowOnly({"name", "type", "origin", "axis", limits_key, speed_key, "mimic"}));
   INTERLACER_ASSIGN_OR_RETURN(const auto axis, object.GetNumbers("axis", 3));
   std::copy(axis.begin(), axis.end(), joint.axis.begin());
   if (object.Has(limits_key)) {
     INTERLACER_ASSIGN_OR_RETURN(const auto limits, object.GetNumbers(limits_key, 2));
     joint.limits = JointLimits{limits[0], limits[1]};
+  }
+  if (object.Has(speed_key)) {
+    INTERLACER_ASSIGN_OR_RETURN(joint.max_speed, object.Get<double>(speed_key));
   }
   if (object.Has("mimic")) {
     INTERLACER_ASSIGN_OR_RETURN(const JsonObject mimic, object.GetObject("mimic"));

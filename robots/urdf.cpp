@@ -200,6 +200,9 @@ class UrdfReader {
     if (joint.type != JointType::kContinuous && from.limits != nullptr) {
       joint.limits = JointLimits{from.limits->lower, from.limits->upper};
     }
+    if (options_.max_speeds && from.limits != nullptr && from.limits->velocity > 0) {
+      joint.max_speed = from.limits->velocity;
+    }
     return joint;
   }
 

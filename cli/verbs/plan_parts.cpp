@@ -103,9 +103,11 @@ std::vector<ActionColumn> ColumnsOfScene(const SceneInput& scene, const ModelMet
     const JointLimits limits = joint.limits.value_or(JointLimits{-kTurn, kTurn});
     const bool is_length = joint.type == JointType::kPrismatic;
     columns.push_back({names[c], is_length ? ActionUnit::kMeters : ActionUnit::kRadians, limits.min,
-                       limits.max, 0});
+                       limits.max, joint.max_speed.value_or(0) * metadata.step_duration_s});
     for (const ActionColumn& known : metadata.action_columns) {
-      if (known.name == names[c]) columns.back().max_step_change = known.max_step_change;
+      if (!joint.max_speed && known.name == names[c]) {
+        columns.back().max_step_change = known.max_step_change;
+      }
     }
   }
   return columns;

@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/prediction_options.h"
 #include "cli/shipped_models.h"
+#include "cli/validation_text.h"
 #include "cli/verbs/verbs.h"
 #include "common/file_io.h"
 #include "common/image_codec.h"
@@ -174,6 +175,9 @@ std::string SummaryText(const EpisodeEvaluation& evaluation, const PredictionTas
                    ScoreText(MeanScore(evaluation, kCopyLast, kSsim, step), 4).c_str(),
                    ScoreText(MeanScore(evaluation, kModelSubject, kPsnr, step), 2).c_str());
   }
+  const RolloutSummary& summary = evaluation.summary;
+  text += FindingsText(summary.findings);
+  if (summary.scene_report) text += FindingsText(summary.scene_report->findings);
   return text + "written to " + output + "\n";
 }
 

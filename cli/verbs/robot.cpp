@@ -129,7 +129,7 @@ std::vector<int> PointsOfLinks(const Robot& robot) {
 /// One row a link, below a row of titles.
 std::vector<std::vector<std::string>> LinkTable(const Robot& robot) {
   std::vector<std::vector<std::string>> rows = {
-      {"column", "joint", "type", "min", "max", "unit", "link", "parent", "part", "points"}};
+      {"column", "joint", "type", "min", "max", "unit", "max/s", "link", "parent", "part", "points"}};
   const std::vector<int> points = PointsOfLinks(robot);
   for (std::size_t i = 0; i < robot.links.size(); ++i) {
     const RobotLink& link = robot.links[i];
@@ -145,7 +145,8 @@ std::vector<std::vector<std::string>> LinkTable(const Robot& robot) {
     rows.push_back({place, joint.name.empty() ? "-" : joint.name, std::string(NameOf(joint.type)),
                     joint.limits ? NumberText(joint.limits->min) : "-",
                     joint.limits ? NumberText(joint.limits->max) : "-",
-                    is_fixed ? "-" : std::string(UnitOf(joint.type)), link.name,
+                    is_fixed ? "-" : std::string(UnitOf(joint.type)),
+                    joint.max_speed ? NumberText(*joint.max_speed) : "-", link.name,
                     link.parent < 0 ? "-" : robot.links[link.parent].name,
                     std::string(NameOf(link.part)), std::to_string(points[i])});
   }
@@ -219,6 +220,9 @@ void AddMake(CLI::App* robot, VerbTable* verbs) {
                    "Links that are, with all that hangs on them, the gripper");
   verb->add_option("--fingers", make.fingers,
                    "Links that hold things; default what joints move within the gripper");
+  verb->add_flag("--max-speeds", make.max_speeds,
+                 "Keep the speeds of a URDF's limits: faster commands are refused, plans keep to "
+                 "them");
   verb->add_option("--points-per-link", make.points_per_link, "Surface points of a link")
       ->capture_default_str()
       ->check(AboveZero());

@@ -13,7 +13,6 @@ constexpr std::array<double, 4> kFlip = {0, kHalf, kHalf, 0};  // y up, x revers
 constexpr std::array<double, 4> kQuarterAboutX = {kHalf, 0, 0, kHalf};
 constexpr std::array<double, 4> kBackAboutX = {-kHalf, 0, 0, kHalf};
 
-constexpr double kMaxJointChangeRad = 1.2;
 constexpr double kMaxOpeningM = 0.04;
 
 ArmModel MakeKukaIiwa() {
@@ -256,9 +255,9 @@ std::vector<StateColumn> StateColumnsOf(const RobotSetup& setup) {
     const std::string prefix = std::string(kArmNames[arm]) + "_";
     for (int j = 0; j < kJointCount; ++j) {
       columns.push_back({prefix + "joint_" + std::to_string(j + 1) + "_rad", "rad",
-                         model.links[j].min_rad, model.links[j].max_rad, kMaxJointChangeRad});
+                         model.links[j].min_rad, model.links[j].max_rad});
     }
-    columns.push_back({prefix + "gripper_m", "m", 0, model.max_opening_m, model.max_opening_m});
+    columns.push_back({prefix + "gripper_m", "m", 0, model.max_opening_m});
   }
   return columns;
 }

@@ -128,7 +128,6 @@ struct StateColumn {
   std::string unit;  ///< "rad" or "m"
   double min;
   double max;
-  double max_change_per_step;  ///< largest change in one step of 0.5 s
 };
 std::vector<StateColumn> StateColumnsOf(const RobotSetup& setup);
 

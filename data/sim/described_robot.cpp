@@ -11,6 +11,10 @@ namespace interlacer::sim {
 namespace {
 
 constexpr std::uint64_t kSurfaceSeed = 0;
+/// What the simulator's arms follow in steps of half a second: they are stiff.
+constexpr double kMaxJointSpeedRadPerS = 2.4;
+/// A gripper opens in one such step.
+constexpr double kGripperS = 0.5;
 
 StatusOr<TriangleStream> MeshSurface(const std::vector<Asset>& meshes, const std::string& file) {
   const auto found = std::find_if(meshes.begin(), meshes.end(),
@@ -62,7 +66,8 @@ class ArmBuilder {
       made.joint = {.name = "joint_" + number,
                     .type = JointType::kRevolute,
                     .parent_from_joint = link.parent_from_link,
-                    .limits = JointLimits{link.min_rad, link.max_rad}};
+                    .limits = JointLimits{link.min_rad, link.max_rad},
+                    .max_speed = kMaxJointSpeedRadPerS};
       robot_.columns.push_back(j + 1);
       INTERLACER_RETURN_IF_ERROR(
           AddMeshLink(std::move(made), j + 1, {{0, 0, link.mesh_z_m}, {0, 0, 0, 1}}));
@@ -101,7 +106,8 @@ class ArmBuilder {
                   .parent_from_joint = {{0, side * model_.finger_offset_m, model_.finger_length_m},
                                         {0, 0, 0, 1}},
                   .axis = {0, side, 0},
-                  .limits = JointLimits{0, model_.max_opening_m}};
+                  .limits = JointLimits{0, model_.max_opening_m},
+                  .max_speed = model_.max_opening_m / kGripperS};
     if (finger == 0) {
       robot_.columns.push_back(static_cast<int>(robot_.links.size()));
     } else {

@@ -1,7 +1,6 @@
 #pragma once
 
-/// Two KUKA iiwa arms that face each other across a table: the simulator's default. Models that
-/// know a robot by the positions of its bodies know this one.
+/// Two KUKA iiwa arms that face each other across a table: the simulator's default.
 ///
 /// World frame `table_center`: origin in the middle of the table top, x from the left arm to the
 /// right arm, z up; metres and radians. Arm order is left, right. A robot state (measured or

@@ -7,7 +7,6 @@
 
 #include "common/joint_limits.h"
 #include "common/number_text.h"
-#include "data/sim/robot.h"
 #include "robots/forward_kinematics.h"
 #include "robots/joint_values.h"
 
@@ -46,20 +45,8 @@ Status CheckLimits(float value, const ActionColumn& column, const std::string& f
                   NumberText(value));
 }
 
-/// A description holds no speeds: the steps of the simulator's own robot are limited by its
-/// columns.
-void LimitSteps(std::vector<ActionColumn>* columns) {
-  const std::vector<sim::StateColumn>& known = sim::StateColumns();
-  const bool is_known = std::equal(columns->begin(), columns->end(), known.begin(), known.end(),
-                                   [](const auto& x, const auto& y) { return x.name == y.name; });
-  if (!is_known) return;
-  for (std::size_t c = 0; c < known.size(); ++c) {
-    (*columns)[c].max_step_change = known[c].max_change_per_step;
-  }
-}
-
-/// Joints without limits get infinite ones.
-std::vector<ActionColumn> ColumnsOf(const Robot& robot) {
+/// Joints without limits get infinite ones. `step_duration_s`: of the model's steps.
+std::vector<ActionColumn> ColumnsOf(const Robot& robot, double step_duration_s) {
   std::vector<ActionColumn> columns;
   for (const std::string& name : ColumnNames(robot)) {
     const RobotJoint& joint = robot.links[robot.columns[columns.size()]].joint;
@@ -67,15 +54,15 @@ std::vector<ActionColumn> ColumnsOf(const Robot& robot) {
     const JointLimits limits = joint.limits.value_or(JointLimits{-kNoLimit, kNoLimit});
     columns.push_back(
         {name, joint.type == JointType::kPrismatic ? ActionUnit::kMeters : ActionUnit::kRadians,
-         limits.min, limits.max, 0});
+         limits.min, limits.max, joint.max_speed.value_or(0) * step_duration_s});
   }
-  LimitSteps(&columns);
   return columns;
 }
 
 StatusOr<KinematicRows> FromJoints(const ActionSequence& actions, const Robot& robot,
                                    const std::string& field) {
-  const std::vector<ActionColumn> columns = ColumnsOf(robot);
+  constexpr double kUnused = 0;
+  const std::vector<ActionColumn> columns = ColumnsOf(robot, kUnused);
   const auto count = static_cast<std::int64_t>(columns.size());
   INTERLACER_RETURN_IF_ERROR(CheckShape(actions, count, field));
   KinematicRows rows{actions.row_count, {}};
@@ -96,7 +83,7 @@ StatusOr<KinematicRows> FromJoints(const ActionSequence& actions, const Robot& r
 
 void DescribeRobot(const Robot& robot, ModelMetadata* metadata) {
   metadata->robot_model_name = robot.name;
-  metadata->action_columns = ColumnsOf(robot);
+  metadata->action_columns = ColumnsOf(robot, metadata->step_duration_s);
   metadata->accepts_joint_positions = true;
 }
 

@@ -70,10 +70,19 @@ std::vector<std::int32_t> AttachedLinks(const LiftedScene& scene, std::uint32_t 
                       options);
 }
 
-/// Whether the newest views see the robot where its joints say.
+/// Whether the newest views see the robot where its joints say, and whether the model knows it.
+/// `trained`: the robot of the checkpoint, or null.
 Status AddRobotFindings(std::span<const RgbdView> newest, const SceneInput& input,
-                        LiftedScene* scene) {
+                        const Robot* trained, LiftedScene* scene) {
   if (!scene->robot) return Status();
+  if (trained != nullptr && !IsSameTree(*trained, *scene->robot)) {
+    scene->report_.findings.push_back(
+        {"ROBOT_NOT_OF_TRAINING",
+         "the model was trained with '" + trained->name + "', not '" + scene->robot->name +
+             "': the robot itself moves exactly, what it does to the scene may be wrong; compare "
+             "with the motion of the robot alone, or train with recordings of this robot",
+         "robot"});
+  }
   const ActionSequence& history = input.history_actions;
   const std::vector<double> joints(history.values.end() - history.column_count,
                                    history.values.end());
@@ -118,7 +127,7 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
   const at::NoGradGuard no_grad;
   INTERLACER_ASSIGN_OR_RETURN(SceneViews views, PrepareViews(input, metadata));
   auto scene = std::make_shared<LiftedScene>();
-  INTERLACER_RETURN_IF_ERROR(SetHistory(input, std::move(robot), scene.get()));
+  INTERLACER_RETURN_IF_ERROR(SetHistory(input, robot, scene.get()));
   const bool is_filtered = model->config().lifting.outlier_filter.has_value();
   const auto lift = model->cuda() != nullptr && !is_filtered ? LiftOnDevice : LiftOnHost;
   for (std::uint32_t time = 0; time < kHistoryLength; ++time) {
@@ -150,7 +159,8 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
     for (Finding& finding : scene->report_.findings) {
       finding.field = "observations[" + std::to_string(time) + "]." + finding.field;
     }
-    INTERLACER_RETURN_IF_ERROR(AddRobotFindings(views.times[time], input, scene.get()));
+    INTERLACER_RETURN_IF_ERROR(
+        AddRobotFindings(views.times[time], input, robot.get(), scene.get()));
     const std::int64_t count = scene->newer.positions_m.size(0);
     if (count < metadata.particle_count) {
       views.findings.push_back({"FEW_POINTS",

@@ -27,6 +27,7 @@
 namespace interlacer::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Rows = std::vector<std::vector<float>>;
 
@@ -284,7 +285,9 @@ TEST_F(ExactMotion, MetadataDescribesTheRobotOfTheFolder) {
   EXPECT_EQ(metadata.action_columns[0].name, "left_joint_1_rad");
   EXPECT_EQ(metadata.action_columns[15].unit, ActionUnit::kMeters);
   EXPECT_EQ(metadata.action_columns[15].max_value, sim::StateColumns().back().max);
-  EXPECT_GT(metadata.action_columns[0].max_step_change, 0);
+  EXPECT_EQ(metadata.action_columns[0].max_step_change,
+            kTurningPlateRadPerS * metadata.step_duration_s);
+  EXPECT_EQ(metadata.action_columns[15].max_step_change, 0);
 }
 
 TEST_F(ExactMotion, BarePointsAreRefused) {
@@ -353,6 +356,27 @@ TEST_F(ExactMotion, ARobotWithFewerPointsThanATokenHasNeighboursIsRefused) {
   const auto rollout = predictor->Begin(*predictor->Lift(input), ActionsOf({{0, 0}}));
   ASSERT_FALSE(rollout.ok());
   EXPECT_EQ(rollout.status().field(), "robot.surface");
+}
+
+TEST_F(ExactMotion, ARobotThatTheModelWasNotTrainedWithIsReported) {
+  const auto predictor = SaveAndLoad(TwoPlates());
+  const auto findings = [&](const Robot& robot) {
+    SceneInput input = PlateScene();
+    input.robot = std::make_shared<const Robot>(robot);
+    const auto scene = *predictor->Lift(input);
+    std::string found;
+    for (const Finding& finding : scene->report().findings) {
+      if (finding.reason == "ROBOT_NOT_OF_TRAINING")
+        found += finding.field + ": " + finding.message;
+    }
+    return found;
+  };
+  Robot robot = TwoPlates();
+  robot.name = "two_plates_again";
+  EXPECT_EQ(findings(robot), "");
+  robot.links[2].joint.parent_from_joint.translation_m[0] += 0.1;
+  EXPECT_THAT(findings(robot), AllOf(HasSubstr("robot: "), HasSubstr("'two_plates'"),
+                                     HasSubstr("'two_plates_again'")));
 }
 
 TEST_F(ExactMotion, ARobotThatIsNotWhereItsJointsSayIsReported) {

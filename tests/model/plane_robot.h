@@ -17,6 +17,7 @@ inline constexpr double kPlateHalfM = 0.1;
 inline constexpr double kPlateSpacingM = 0.01;
 inline constexpr double kTurningPlateXM = 0.2;
 inline constexpr double kSlidingPlateXM = -0.2;
+inline constexpr double kTurningPlateRadPerS = 4;
 
 /// A link on the root, without a surface.
 inline RobotLink PlateLink(const std::string& joint, JointType type, double x_m) {
@@ -70,6 +71,7 @@ inline Robot PlatesOfBodies() {
     robot.links.push_back(PlateLink(joint, slides ? JointType::kPrismatic : JointType::kRevolute,
                                     slides ? kSlidingPlateXM : kTurningPlateXM));
     robot.links.back().joint.limits = JointLimits{column.min, column.max};
+    if (!slides) robot.links.back().joint.max_speed = kTurningPlateRadPerS;
   }
   AddPlate(1, &robot);
   AddPlate(8, &robot);

@@ -127,6 +127,39 @@ TEST(RobotFolder, LimitsReversedOrMissingAreRefused) {
               HasSubstr("the type continuous"));
 }
 
+TEST(RobotFolder, SpeedsAreAboveZeroAndInTheUnitOfTheirJoint) {
+  EXPECT_THAT(ErrorAfter([](auto& json) { json["links"][1]["joint"]["max_speed_rad_per_s"] = 0; }),
+              AllOf(HasSubstr("links[1].joint.max_speed_rad_per_s"), HasSubstr("above 0, got 0")));
+  EXPECT_THAT(ErrorAfter([](auto& json) { json["links"][3]["joint"]["max_speed_rad_per_s"] = 1; }),
+              AllOf(HasSubstr("links[3].joint.max_speed_rad_per_s"), HasSubstr("unknown")));
+  Robot robot = SmallRobot();
+  robot.links[0].joint.max_speed = 1;
+  EXPECT_THAT(ValidateRobot(robot).ToString(), HasSubstr("fixed joint"));
+}
+
+TEST(RobotTree, IsTheSameWithOtherNamesLimitsAndPlace) {
+  const Robot robot = SmallRobot();
+  Robot other = robot;
+  other.name = other.links[1].name = "another";
+  other.links[1].joint.limits = JointLimits{-2, 2};
+  other.links[1].joint.max_speed.reset();
+  other.links[0].joint.parent_from_joint.translation_m[0] = 7;
+  for (double& part : other.links[2].joint.parent_from_joint.rotation_xyzw) part = -part;
+  EXPECT_TRUE(IsSameTree(robot, other));
+  const auto differs = [&](const std::function<void(Robot&)>& change) {
+    Robot changed = robot;
+    change(changed);
+    return !IsSameTree(robot, changed);
+  };
+  EXPECT_TRUE(
+      differs([](Robot& r) { r.links[2].joint.parent_from_joint.translation_m[2] += 0.01; }));
+  EXPECT_TRUE(differs([](Robot& r) { r.links[1].joint.axis = {1, 0, 0}; }));
+  EXPECT_TRUE(differs([](Robot& r) { r.links[2].joint.type = JointType::kFixed; }));
+  EXPECT_TRUE(differs([](Robot& r) { r.links[4].parent = 1; }));
+  EXPECT_TRUE(differs([](Robot& r) { r.columns = {2, 1, 3}; }));
+  EXPECT_TRUE(differs([](Robot& r) { r.links.pop_back(); }));
+}
+
 TEST(RobotFolder, NumbersThatAreNotFiniteAreRefused) {
   EXPECT_THAT(ErrorAfter([](auto& json) {
                 json["links"][1]["joint"]["origin"]["translation_m"][0] = nullptr;

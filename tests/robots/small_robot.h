@@ -20,6 +20,7 @@ inline Robot SmallRobot() {
                .parent_from_joint = {{0, 0, 0.5}, {0, 0, 0, 1}},
                .axis = {0, 1, 0},
                .limits = JointLimits{-1, 2},
+               .max_speed = 1.5,
                .mimic = {}};
   RobotLink hand{.name = "hand", .parent = 1, .part = LinkPart::kGripper};
   hand.joint = {.name = "roll",

@@ -117,6 +117,25 @@ TEST(Urdf, PrimitivesGetPointsOnTheirSurface) {
   for (int k = 0; k < 3; ++k) EXPECT_NEAR(sum[k] / 300, 0, 0.03);
 }
 
+TEST(Urdf, SpeedsAreKeptWhereTheyAreAskedForAndStated) {
+  const TempFolder folder;
+  const std::string stands = "<limit lower='-1' upper='2' effort='1' velocity='0'/>";
+  const std::string turns = "<limit lower='-1' upper='2' effort='1' velocity='2.5'/>";
+  const std::string model = Link("base", Box("0.2 0.4 0.6")) + Link("arm", Box("0.2 0.4 0.6")) +
+                            Link("hand", Box("0.2 0.4 0.6")) +
+                            Joint("a", "revolute", "base", "arm", "<axis xyz='0 0 1'/>" + turns) +
+                            Joint("b", "prismatic", "arm", "hand", "<axis xyz='0 0 1'/>" + stands);
+  MakeRobotOptions options;
+  for (const bool is_asked_for : {false, true}) {
+    options.max_speeds = is_asked_for;
+    const auto made = Make(folder, model, options);
+    ASSERT_TRUE(made.ok()) << made.status().ToString();
+    EXPECT_EQ(made->robot.links[1].joint.max_speed,
+              is_asked_for ? std::optional(2.5) : std::nullopt);
+    EXPECT_FALSE(made->robot.links[2].joint.max_speed);
+  }
+}
+
 TEST(Urdf, PointsLieEvenlyAndTheirFirstOnesToo) {
   const TempFolder folder;
   const auto made = Make(folder, Link("base", Box("1 1 1")));

@@ -70,6 +70,7 @@ TEST_P(DescribedRobots, ColumnsAreThoseOfTheEpisodes) {
     const JointLimits& limits = *robot->links[robot->columns[c]].joint.limits;
     EXPECT_EQ(limits.min, columns[c].min);
     EXPECT_EQ(limits.max, columns[c].max);
+    EXPECT_TRUE(robot->links[robot->columns[c]].joint.max_speed);
   }
   EXPECT_NE(robot->source.find("MIT"), std::string::npos);
 }

@@ -180,7 +180,9 @@ TEST_P(LongInputs, TakeLinearMemoryForGradients) {
     const auto gradients =
         torch::autograd::grad({out->square().sum()}, leaves, {}, false, false, true);
     EXPECT_TRUE(gradients[2].defined() && at::isfinite(gradients[2]).all().item<bool>());
-    EXPECT_LT(of_all.peak.load(), MostBytes(inputs)) << WayName(way);
+    // Tokens within six hops are pairs of rwgnk's mask, and gradients keep several arrays of them:
+    // twice the bytes, still half an L x L array of float32.
+    EXPECT_LT(of_all.peak.load(), 2 * MostBytes(inputs)) << WayName(way);
     EXPECT_LT(ProcessPeakBytes(), kMostProcessBytes) << WayName(way);
   }
 }
