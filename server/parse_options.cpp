@@ -115,8 +115,9 @@ void AddLimits(CLI::App* app, Limits* l) {
   AddCount(app, "--max-render-side", &l->max_render_side_px, "Pixels of a view's side");
   AddCount(app, "--max-queue", &l->max_queue_length, "Calls that may wait, of each priority");
   AddCount(app, "--max-active-calls", &l->max_active_calls, "Calls that take turns on the device");
-  AddBytes(app, "--max-inflight-request-bytes", &l->max_inflight_request_bytes,
-           "Bytes of all requests in flight, decoded frames included");
+  AddBytes(
+      app, "--max-inflight-request-bytes", &l->max_inflight_request_bytes,
+      "Bytes of all requests in flight, decoded frames included; a quarter is for CONTROL calls");
   AddCount(app, "--max-scenes", &l->max_scene_count, "Scenes kept at once", 0);
   AddBytes(app, "--max-scene-bytes", &l->max_scene_bytes, "Memory of all scenes that are kept");
   AddDuration(

@@ -80,15 +80,18 @@ Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedSc
         .WithMetadata("expected", std::to_string(needed_s))
         .WithMetadata("got", std::to_string(left_s));
   }
-  if (server.calls.waiting_bytes() > server.limits.max_inflight_request_bytes) {
+  const bool is_urgent = scene->priority == kControlPriority;
+  const std::int64_t max_waiting_bytes = server.memory.Share(is_urgent);
+  if (server.calls.waiting_bytes() > max_waiting_bytes) {
     return ResourceExhausted(reason::HOST_MEMORY, "too many answers wait for their readers")
-        .WithMetadata("limit", std::to_string(server.limits.max_inflight_request_bytes));
+        .WithMetadata("limit", std::to_string(max_waiting_bytes));
   }
   // Twice the request: gRPC keeps its bytes until the call ends, and a compressed payload that
   // arrived in pieces is joined for its decoder.
   INTERLACER_ASSIGN_OR_RETURN(
       scene->memory, server.memory.Reserve(2 * call.record.request_bytes +
-                                           scene->checked.decoded_bytes + scene->extra_bytes));
+                                               scene->checked.decoded_bytes + scene->extra_bytes,
+                                           is_urgent));
   return Status::Ok();
 }
 

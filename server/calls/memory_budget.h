@@ -3,6 +3,9 @@
 /// Limits the host memory of requests in flight, decoded frames included: memory is reserved before
 /// it is used and released when the reservation is destroyed. Thread-safe. Errors:
 /// RESOURCE_EXHAUSTED HOST_MEMORY.
+///
+/// A quarter is kept for urgent calls, so that large requests of others never cost them their
+/// answer.
 
 #include <atomic>
 #include <cstdint>
@@ -36,17 +39,27 @@ class MemoryBudget {
 
   explicit MemoryBudget(std::int64_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
-  StatusOr<Reservation> Reserve(std::int64_t bytes) {
-    const std::int64_t used_bytes = used_bytes_ += bytes;
-    Reservation reservation(this, bytes);
-    if (used_bytes <= limit_bytes_) return reservation;
-    return ResourceExhausted(reason::HOST_MEMORY, "requests in flight would take " +
-                                                      std::to_string(used_bytes) + " bytes of " +
-                                                      std::to_string(limit_bytes_))
-        .WithMetadata("got", std::to_string(bytes))
-        .WithMetadata("limit", std::to_string(limit_bytes_));
+  StatusOr<Reservation> Reserve(std::int64_t bytes, bool is_urgent) {
+    const std::int64_t limit_bytes = Share(is_urgent);
+    // What is refused must not count for a moment either, in which an urgent call may come.
+    std::int64_t used_bytes = used_bytes_;
+    do {
+      if (used_bytes + bytes > limit_bytes) {
+        return ResourceExhausted(reason::HOST_MEMORY, "requests in flight would take " +
+                                                          std::to_string(used_bytes + bytes) +
+                                                          " bytes of " +
+                                                          std::to_string(limit_bytes))
+            .WithMetadata("got", std::to_string(bytes))
+            .WithMetadata("limit", std::to_string(limit_bytes));
+      }
+    } while (!used_bytes_.compare_exchange_weak(used_bytes, used_bytes + bytes));
+    return Reservation(this, bytes);
   }
 
+  /// What calls of this kind may take, together with all others.
+  std::int64_t Share(bool is_urgent) const {
+    return is_urgent ? limit_bytes_ : limit_bytes_ - limit_bytes_ / 4;
+  }
   std::int64_t used_bytes() const { return used_bytes_; }
 
  private:

@@ -305,7 +305,7 @@ std::optional<ServerExit> InterlacerServer::Poll() {
   metrics_.SetTlsFilesStale(door_->has_stale_identity());
   if (recorder_ != nullptr) metrics_.SetUnrecorded(recorder_->lost_count());
   calls_.AbortStalled(options_.limits.slow_reader_timeout_s);
-  calls_.LimitWaiting(options_.limits.max_inflight_request_bytes);
+  calls_.LimitWaiting(memory_.Share(/*is_urgent=*/false));
   const auto unit_start = worker_.unit_start();
   const std::chrono::duration<double> watchdog(options_.limits.watchdog_s);
   if (unit_start && Clock::now() - *unit_start > watchdog) {

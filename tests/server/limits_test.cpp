@@ -44,13 +44,36 @@ TEST(Memory, RequestsInFlightAreBounded) {
   EXPECT_EQ(ReadDetails(status).info.reason(), "HOST_MEMORY");
 }
 
+std::int64_t ReservedBytes(const v1::PredictRolloutRequest& request) {
+  return static_cast<std::int64_t>(2 * request.ByteSizeLong()) +
+         std::int64_t{4} * 7 * kViewWidthPx * kViewHeightPx;
+}
+
+// fm-19
+TEST(Memory, LargeRequestsOfOthersLeaveRoomForUrgentOnes) {
+  const auto request = MakeRolloutRequest(1);
+  auto urgent_request = request;
+  urgent_request.set_priority(v1::REQUEST_PRIORITY_CONTROL);
+  ServerOptions options = TestServerOptions();
+  options.limits.max_inflight_request_bytes = 2 * ReservedBytes(urgent_request);
+  auto fixture = ServingServer(options);
+  fixture->controls->gate.Close();
+  Call other(fixture.get(), request);
+  ASSERT_TRUE(WaitUntil([&] { return fixture->server->worker().active_count() == 1; }));
+  const grpc::Status refused = Call(fixture.get(), request).Finish();
+  EXPECT_EQ(ReadDetails(refused).info.reason(), "HOST_MEMORY");
+  Call urgent(fixture.get(), urgent_request);
+  ASSERT_TRUE(WaitUntil([&] { return fixture->server->worker().queue_length() == 1; }));
+  fixture->controls->gate.Open();
+  EXPECT_TRUE(urgent.Finish().ok());
+  EXPECT_TRUE(other.Finish().ok());
+}
+
 /// Room for one request: the next one finds it as soon as the status of the last one is there.
 TEST(Memory, AFinishedCallHoldsNothing) {
   const auto request = MakeRolloutRequest(1);
   ServerOptions options = TestServerOptions();
-  options.limits.max_inflight_request_bytes =
-      static_cast<std::int64_t>(2 * request.ByteSizeLong()) +
-      std::int64_t{4} * 7 * kViewWidthPx * kViewHeightPx;
+  options.limits.max_inflight_request_bytes = (4 * ReservedBytes(request) + 2) / 3;
   auto fixture = ServingServer(options);
   for (int call = 0; call < 200; ++call) {
     const grpc::Status status = Call(fixture.get(), request).Finish();

@@ -32,7 +32,7 @@ class SceneCallTest : public ::testing::Test {
         *CheckSceneInput(admitted.scene_input, admitted.payloads, model_.metadata, limits_);
     admitted.checked.is_raw = false;
     admitted.deadline = Clock::now() + std::chrono::seconds(60);
-    admitted.memory = *memory_.Reserve(kReservedBytes);
+    admitted.memory = *memory_.Reserve(kReservedBytes, /*is_urgent=*/true);
     return std::make_shared<ValidateCall>(context_, CallRecord{}, std::move(admitted), &sink_);
   }
 
