@@ -27,6 +27,9 @@ namespace interlacer {
 namespace {
 
 constexpr std::size_t kReadBytes = 256 << 10;
+/// Of a client's turn: headers cost a thousand times as much as the bytes of a frame, and whoever
+/// sends nothing else must not hold up the turns of others for more than a millisecond or two.
+constexpr std::size_t kClientReadBytes = 32 << 10;
 /// No more is read for a side that has not taken this many bytes.
 constexpr std::size_t kMaxWaitingBytes = 256 << 10;
 constexpr int kTickMs = 100;
@@ -339,7 +342,7 @@ bool FrontDoor::SendBoth(Connection* connection) {
 
 bool FrontDoor::ReadClient(Connection* connection) {
   if (connection->is_ending || IsClientFull(*connection) || IsLibraryFull(*connection)) return true;
-  const ssize_t count = recv(connection->client.get(), buffer_.data(), buffer_.size(), 0);
+  const ssize_t count = recv(connection->client.get(), buffer_.data(), kClientReadBytes, 0);
   if (count < 0) return errno == EAGAIN || errno == EINTR;
   if (count == 0) return false;
   Http2Gate::Bytes bytes(reinterpret_cast<const std::uint8_t*>(buffer_.data()),

@@ -171,7 +171,7 @@ bool Http2Gate::EndControlFrame() {
   switch (frame.type) {
     case http2::kResetStream:
       if (stream == streams_.end()) return true;
-      Forget(stream);
+      ForgetReset(stream);
       break;
     case http2::kWindowUpdate:
       if (frame.stream != 0 && stream == streams_.end()) return true;
@@ -237,7 +237,7 @@ bool Http2Gate::EndHeaderBlock(Clock::time_point now) {
     Refuse(frame.stream, headers.status());
     return true;
   }
-  if (streams_.size() >= limits_.max_streams) {
+  if (streams_.size() >= limits_.max_streams || reset_budget_ <= 0) {
     // Clients begin before they know the limit and may repeat a call that was refused so.
     SendToClient(NumberFrame(http2::kResetStream, frame.stream, http2::kRefusedStream));
     return true;
@@ -269,7 +269,7 @@ void Http2Gate::Refuse(std::uint32_t id, const Status& status) {
   if (const auto it = streams_.find(id); it != streams_.end()) {
     library_frames_.Raw(NumberFrame(http2::kResetStream, id, http2::kCancel));
     const bool may_be_answered = it->second.request.has_message() || it->second.has_response;
-    Forget(it);
+    ForgetReset(it);
     if (may_be_answered) {
       return SendToClient(NumberFrame(http2::kResetStream, id, http2::kEnhanceYourCalm));
     }
@@ -300,6 +300,11 @@ void Http2Gate::AskToLeave() {
   if (!std::exchange(is_asked_to_leave_, true) && has_settings_) {
     SendGoAway(kAllStreams, http2::kNoError, "draining");
   }
+}
+
+void Http2Gate::ForgetReset(std::map<std::uint32_t, Stream>::iterator stream) {
+  if (!stream->second.has_response) --reset_budget_;
+  Forget(stream);
 }
 
 void Http2Gate::Forget(std::map<std::uint32_t, Stream>::iterator stream) {
@@ -339,7 +344,9 @@ void Http2Gate::EndLibraryFrame() {
   if (stream == streams_.end()) return;
   stream->second.has_response |= frame.type == http2::kHeaders;
   const bool may_end = frame.type == http2::kData || frame.type == http2::kHeaders;
-  if (frame.type == http2::kResetStream || (may_end && frame.has(http2::kEndStream))) {
+  if (frame.type == http2::kResetStream) {
+    ForgetReset(stream);
+  } else if (may_end && frame.has(http2::kEndStream)) {
     Forget(stream);
   }
 }
@@ -349,6 +356,7 @@ bool Http2Gate::Tick(Clock::time_point now) {
     return Violation(http2::kEnhanceYourCalm, "a header block takes too long");
   }
   echo_budget_ = std::min(echo_budget_ + 1, kMaxEchoes);
+  reset_budget_ = std::min(reset_budget_ + kResetsPerTick, kMaxResets);
   while (const auto oldest = oldest_upload()) {
     if (now < *oldest + limits_.upload_timeout) break;
     RefuseOldestUpload();

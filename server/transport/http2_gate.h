@@ -5,12 +5,12 @@
 ///
 /// From the client only headers that RequestHeaders takes, messages of at most max_message_bytes
 /// that are not compressed, headers and uploads that end within upload_timeout and max_streams
-/// calls at once pass; methods that send no frames have small messages; a call that breaks a rule
-/// gets a status of its own and the others of the connection go on. A connection that breaks the
-/// protocol itself is told so and ends. Header blocks are written anew without references to
-/// earlier ones, so that the library sees nothing of those that were refused. DATA frames are
-/// joined and cut to the size that every receiver takes. From the library everything passes,
-/// windows and settings of both sides too. One thread.
+/// calls at once pass, and few that are reset before an answer; methods that send no frames have
+/// small messages; a call that breaks a rule gets a status of its own and the others of the
+/// connection go on. A connection that breaks the protocol itself is told so and ends. Header
+/// blocks are written anew without references to earlier ones, so that the library sees nothing of
+/// those that were refused. DATA frames are joined and cut to the size that every receiver takes.
+/// From the library everything passes, windows and settings of both sides too. One thread.
 
 #include <chrono>
 #include <cstdint>
@@ -74,6 +74,11 @@ class Http2Gate {
   /// Pings and settings that a client may send at once, and again after each part of an answer:
   /// clients measure the line so. For each ping too many the library holds two kilobytes.
   static constexpr int kMaxEchoes = 100;
+  /// Calls that may be reset before their answer begins, and for how many more each tick lets:
+  /// what a client sends and takes back in no time keeps the library busy for a hundred
+  /// microseconds, in which it answers nobody else (CVE-2023-44487).
+  static constexpr int kMaxResets = 50;
+  static constexpr int kResetsPerTick = 5;
   static constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
   /// A call that the library knows.
@@ -98,6 +103,8 @@ class Http2Gate {
   void ReturnWindow(std::uint32_t stream, std::size_t bytes);
   /// Tells client and, if it knows the call, library that the call has ended.
   void Refuse(std::uint32_t stream, const Status& status);
+  /// The call has ended without a whole answer.
+  void ForgetReset(std::map<std::uint32_t, Stream>::iterator stream);
   void Forget(std::map<std::uint32_t, Stream>::iterator stream);
   /// Frames for the client wait while a frame or a header block of the library is under way.
   void SendToClient(std::string frame);
@@ -125,6 +132,7 @@ class Http2Gate {
   std::optional<std::size_t> pad_bytes_;
   std::uint32_t last_stream_ = 0;
   int echo_budget_ = kMaxEchoes;
+  int reset_budget_ = kMaxResets;
   std::map<std::uint32_t, Stream> streams_;
   std::int64_t upload_bytes_ = 0;
   /// Writes to to_library.

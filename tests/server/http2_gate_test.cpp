@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
@@ -428,6 +429,47 @@ TEST_F(Http2GateTest, PingsAndSettingsThatNoAnswerCallsForAreFew) {
     EXPECT_LE(count, 100);
     EXPECT_EQ(Frames(gate.to_client).back().type, RawHttp2::kGoAway);
   }
+}
+
+// fm-20
+TEST_F(Http2GateTest, CallsThatAreResetBeforeAnAnswerAreFew) {
+  const std::string reset = BigEndian(http2::kCancel, 4);
+  std::uint32_t stream = 1;
+  /// How many of `count` calls reach the library.
+  const auto open = [&](int count, const std::function<void()>& end) {
+    int passed = 0;
+    for (int i = 0; i < count; ++i, stream += 2) {
+      EXPECT_TRUE(Open(stream));
+      const auto frames = ToLibrary();
+      passed += std::any_of(frames.begin(), frames.end(), [](const SeenFrame& frame) {
+        return frame.type == RawHttp2::kHeaders;
+      });
+      end();
+      ToLibrary();
+    }
+    return passed;
+  };
+  const auto by_client = [&] { Send(Http2Frame(RawHttp2::kReset, 0, stream, reset)); };
+  const auto by_library = [&] { Answer(Http2Frame(RawHttp2::kReset, 0, stream, reset)); };
+  const auto by_gate = [&] { Data(stream, "\1" + BigEndian(1, 4) + "x"); };
+  const auto answered = [&] {
+    Answer(Http2Frame(RawHttp2::kHeaders, RawHttp2::kEndHeaders, stream, ""));
+    by_client();
+  };
+  EXPECT_EQ(open(200, answered), 200);
+  EXPECT_EQ(open(20, by_client), 20);
+  EXPECT_EQ(open(20, by_library), 20);
+  EXPECT_EQ(open(1000, by_gate), 10);
+  // What is refused may be repeated, and the connection goes on.
+  const auto told = ToClient();
+  EXPECT_TRUE(std::any_of(told.begin(), told.end(), [&](const SeenFrame& frame) {
+    return frame.type == RawHttp2::kReset && frame.stream == stream - 2 &&
+           frame.payload == BigEndian(http2::kRefusedStream, 4);
+  }));
+  ASSERT_TRUE(gate_.Tick(now_));
+  EXPECT_EQ(open(100, by_client), 5);
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(gate_.Tick(now_));
+  EXPECT_EQ(open(1000, by_client), 50);
 }
 
 TEST_F(Http2GateTest, BrokenProtocolEndsTheConnection) {
