@@ -128,8 +128,8 @@ std::vector<int> PointsOfLinks(const Robot& robot) {
 
 /// One row a link, below a row of titles.
 std::vector<std::vector<std::string>> LinkTable(const Robot& robot) {
-  std::vector<std::vector<std::string>> rows = {
-      {"column", "joint", "type", "min", "max", "unit", "max/s", "link", "parent", "part", "points"}};
+  std::vector<std::vector<std::string>> rows = {{"column", "joint", "type", "min", "max", "unit",
+                                                 "max/s", "link", "parent", "part", "points"}};
   const std::vector<int> points = PointsOfLinks(robot);
   for (std::size_t i = 0; i < robot.links.size(); ++i) {
     const RobotLink& link = robot.links[i];
