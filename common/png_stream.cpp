@@ -21,6 +21,8 @@ constexpr std::size_t kHeaderBytes = 13, kPartFrameBytes = 12;  // length, name,
 constexpr int kCompressionLevel = 1;
 /// Noise: coding takes fifty times as long as storing, and saves less than half.
 constexpr double kMaxCodedBits = 4;
+/// A thread's, of two megapixels; that of larger pictures is freed.
+constexpr std::size_t kMostKeptBytes = std::size_t{8} << 20;
 enum Filter : std::uint8_t { kNone, kSub, kUp, kAverage, kPaeth };
 
 using Bytes = std::span<const std::uint8_t>;
@@ -76,20 +78,24 @@ void CopyRow(PlainPngKind kind, const std::uint8_t* in, std::size_t bytes, std::
 }
 
 /// Rows with the filter Sub, each after its mark.
-std::vector<std::uint8_t> FilterRows(PlainPngKind kind, std::size_t row_bytes, int height_px,
-                                     const std::uint8_t* pixels) {
+void FilterRows(PlainPngKind kind, std::size_t row_bytes, int height_px, const std::uint8_t* pixels,
+                std::vector<std::uint8_t>* rows) {
   const std::size_t step = PixelBytes(kind);
-  std::vector<std::uint8_t> rows((row_bytes + 1) * height_px), row(row_bytes);
+  rows->resize((row_bytes + 1) * height_px);
+  std::vector<std::uint8_t> swapped(kind == PlainPngKind::kRgb8 ? 0 : row_bytes);
   for (int y = 0; y < height_px; ++y) {
-    CopyRow(kind, pixels + y * row_bytes, row_bytes, row.data());
-    std::uint8_t* const out = rows.data() + y * (row_bytes + 1);
+    const std::uint8_t* row = pixels + y * row_bytes;
+    if (!swapped.empty()) {
+      CopyRow(kind, row, row_bytes, swapped.data());
+      row = swapped.data();
+    }
+    std::uint8_t* const out = rows->data() + y * (row_bytes + 1);
     out[0] = kSub;
-    std::memcpy(out + 1, row.data(), step);
+    std::memcpy(out + 1, row, step);
     for (std::size_t i = step; i < row_bytes; ++i) {
       out[1 + i] = static_cast<std::uint8_t>(row[i] - row[i - step]);
     }
   }
-  return rows;
 }
 
 std::uint8_t PaethPredictor(int left, int up, int corner) {
@@ -192,20 +198,24 @@ std::vector<std::uint8_t> WritePlainPng(PlainPngKind kind, int width_px, int hei
       storing(libdeflate_alloc_compressor(0));
   INTERLACER_CHECK(coding != nullptr && storing != nullptr, "libdeflate is out of memory");
   const std::size_t row_bytes = PixelBytes(kind) * static_cast<std::size_t>(width_px);
-  const std::vector<std::uint8_t> rows = FilterRows(kind, row_bytes, height_px, pixels);
+  // Memory of a picture's size is kept: new pages for each take longer than filtering.
+  thread_local std::vector<std::uint8_t> rows, packed;
+  FilterRows(kind, row_bytes, height_px, pixels, &rows);
   const auto& compressor = EntropyBits(rows, row_bytes + 1) < kMaxCodedBits ? coding : storing;
-  std::vector<std::uint8_t> out(kSignature.begin(), kSignature.end());
-  AppendPart("IHDR", Header(kind, width_px, height_px), &out);
-  const std::size_t part = out.size();
-  out.resize(part + 8 + libdeflate_zlib_compress_bound(compressor.get(), rows.size()));
-  std::memcpy(out.data() + part + 4, "IDAT", 4);
+  packed.resize(
+      std::max(packed.size(), libdeflate_zlib_compress_bound(compressor.get(), rows.size())));
   const std::size_t size = libdeflate_zlib_compress(compressor.get(), rows.data(), rows.size(),
-                                                    out.data() + part + 8, out.size() - part - 8);
+                                                    packed.data(), packed.size());
   INTERLACER_CHECK(size > 0, "what libdeflate writes fits its own bound");
-  out.resize(part + 8 + size);
-  ClosePart(part, &out);
+  std::vector<std::uint8_t> out;
+  out.reserve(kSignature.size() + kHeaderBytes + size + 3 * kPartFrameBytes);
+  out.assign(kSignature.begin(), kSignature.end());
+  AppendPart("IHDR", Header(kind, width_px, height_px), &out);
+  AppendPart("IDAT", Bytes(packed).first(size), &out);
   AppendPart("IEND", {}, &out);
-  out.shrink_to_fit();
+  if (packed.size() > kMostKeptBytes) {
+    for (auto* kept : {&rows, &packed}) std::vector<std::uint8_t>().swap(*kept);
+  }
   return out;
 }
 
