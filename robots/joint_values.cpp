@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "common/joint_limits.h"
 #include "common/number_text.h"
@@ -37,6 +38,19 @@ std::vector<std::string> ColumnNames(const Robot& robot) {
   std::vector<std::string> names;
   for (int link : robot.columns) names.push_back(ColumnName(robot.links[link].joint));
   return names;
+}
+
+std::vector<ActionColumn> ActionColumns(const Robot& robot, double step_duration_s) {
+  std::vector<ActionColumn> columns;
+  for (const int link : robot.columns) {
+    const RobotJoint& joint = robot.links[link].joint;
+    constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+    const JointLimits limits = joint.limits.value_or(JointLimits{-kNoLimit, kNoLimit});
+    const bool is_length = joint.type == JointType::kPrismatic;
+    columns.push_back({ColumnName(joint), is_length ? ActionUnit::kMeters : ActionUnit::kRadians,
+                       limits.min, limits.max, joint.max_speed.value_or(0) * step_duration_s});
+  }
+  return columns;
 }
 
 StatusOr<std::vector<int>> MatchColumns(const Robot& robot, std::span<const std::string> names) {

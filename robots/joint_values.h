@@ -12,11 +12,16 @@
 #include <string>
 #include <vector>
 
+#include "common/model_metadata.h"
 #include "robots/robot.h"
 
 namespace interlacer {
 
 std::vector<std::string> ColumnNames(const Robot& robot);
+
+/// Columns of steps of `step_duration_s`; infinite limits where a joint has none, no limit of
+/// change where it has no speed.
+std::vector<ActionColumn> ActionColumns(const Robot& robot, double step_duration_s);
 
 /// For each column of the robot the index in `names` of the column that holds its values. Every
 /// name must be one of the robot's joints and every column of the robot be named once.

@@ -1,6 +1,7 @@
 #include "cli/verbs/plan_parts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <numbers>
@@ -94,19 +95,14 @@ StatusOr<CostFile> ReadCosts(const std::string& path, const Vec3d& shift_m) {
 
 std::vector<ActionColumn> ColumnsOfScene(const SceneInput& scene, const ModelMetadata& metadata) {
   if (scene.robot == nullptr) return metadata.action_columns;
-  const std::vector<std::string> names = ColumnNames(*scene.robot);
-  std::vector<ActionColumn> columns;
-  for (std::size_t c = 0; c < names.size(); ++c) {
-    const RobotJoint& joint =
-        scene.robot->links[static_cast<std::size_t>(scene.robot->columns[c])].joint;
+  std::vector<ActionColumn> columns = ActionColumns(*scene.robot, metadata.step_duration_s);
+  for (ActionColumn& column : columns) {
     constexpr double kTurn = 2 * std::numbers::pi;
-    const JointLimits limits = joint.limits.value_or(JointLimits{-kTurn, kTurn});
-    const bool is_length = joint.type == JointType::kPrismatic;
-    columns.push_back({names[c], is_length ? ActionUnit::kMeters : ActionUnit::kRadians, limits.min,
-                       limits.max, joint.max_speed.value_or(0) * metadata.step_duration_s});
+    if (std::isinf(column.min_value)) column.min_value = -kTurn;
+    if (std::isinf(column.max_value)) column.max_value = kTurn;
     for (const ActionColumn& known : metadata.action_columns) {
-      if (!joint.max_speed && known.name == names[c]) {
-        columns.back().max_step_change = known.max_step_change;
+      if (column.max_step_change == 0 && known.name == column.name) {
+        column.max_step_change = known.max_step_change;
       }
     }
   }

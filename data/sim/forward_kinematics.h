@@ -4,7 +4,7 @@
 ///
 /// Needs neither MuJoCo nor the robot's meshes; equal to MuJoCo's body positions within rounding.
 /// Deterministic, allocation-free. Columns are not checked against their ranges: callers that take
-/// outside input do that with StateColumns().
+/// outside input do that with StateColumnsOf().
 /// Thread-safety: pure functions.
 
 #include <array>

@@ -9,7 +9,6 @@
 /// Thread-safety: constants and pure functions.
 
 #include <array>
-#include <vector>
 
 #include "data/sim/arm_model.h"
 
@@ -19,8 +18,5 @@ inline constexpr int kArmCount = kMaxArmCount;
 inline constexpr int kStateColumns = kArmCount * kArmColumns;
 
 using RobotState = std::array<double, kStateColumns>;
-
-/// The 16 columns in order.
-const std::vector<StateColumn>& StateColumns();
 
 }  // namespace interlacer::sim

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <span>
 
 #include "common/joint_limits.h"
@@ -45,24 +44,10 @@ Status CheckLimits(float value, const ActionColumn& column, const std::string& f
                   NumberText(value));
 }
 
-/// Joints without limits get infinite ones. `step_duration_s`: of the model's steps.
-std::vector<ActionColumn> ColumnsOf(const Robot& robot, double step_duration_s) {
-  std::vector<ActionColumn> columns;
-  for (const std::string& name : ColumnNames(robot)) {
-    const RobotJoint& joint = robot.links[robot.columns[columns.size()]].joint;
-    constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-    const JointLimits limits = joint.limits.value_or(JointLimits{-kNoLimit, kNoLimit});
-    columns.push_back(
-        {name, joint.type == JointType::kPrismatic ? ActionUnit::kMeters : ActionUnit::kRadians,
-         limits.min, limits.max, joint.max_speed.value_or(0) * step_duration_s});
-  }
-  return columns;
-}
-
 StatusOr<KinematicRows> FromJoints(const ActionSequence& actions, const Robot& robot,
                                    const std::string& field) {
   constexpr double kUnused = 0;
-  const std::vector<ActionColumn> columns = ColumnsOf(robot, kUnused);
+  const std::vector<ActionColumn> columns = ActionColumns(robot, kUnused);
   const auto count = static_cast<std::int64_t>(columns.size());
   INTERLACER_RETURN_IF_ERROR(CheckShape(actions, count, field));
   KinematicRows rows{actions.row_count, {}};
@@ -83,7 +68,7 @@ StatusOr<KinematicRows> FromJoints(const ActionSequence& actions, const Robot& r
 
 void DescribeRobot(const Robot& robot, ModelMetadata* metadata) {
   metadata->robot_model_name = robot.name;
-  metadata->action_columns = ColumnsOf(robot, metadata->step_duration_s);
+  metadata->action_columns = ActionColumns(robot, metadata->step_duration_s);
   metadata->accepts_joint_positions = true;
 }
 

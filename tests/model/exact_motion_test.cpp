@@ -284,7 +284,7 @@ TEST_F(ExactMotion, MetadataDescribesTheRobotOfTheFolder) {
   ASSERT_EQ(metadata.action_columns.size(), 16u);
   EXPECT_EQ(metadata.action_columns[0].name, "left_joint_1_rad");
   EXPECT_EQ(metadata.action_columns[15].unit, ActionUnit::kMeters);
-  EXPECT_EQ(metadata.action_columns[15].max_value, sim::StateColumns().back().max);
+  EXPECT_EQ(metadata.action_columns[15].max_value, sim::StateColumnsOf({}).back().max);
   EXPECT_EQ(metadata.action_columns[0].max_step_change,
             kTurningPlateRadPerS * metadata.step_duration_s);
   EXPECT_EQ(metadata.action_columns[15].max_step_change, 0);

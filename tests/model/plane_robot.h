@@ -64,7 +64,7 @@ inline Robot PlatesOfBodies() {
   robot.name = "plates_of_bodies";
   robot.source = "made by a test";
   robot.links = {RobotLink{.name = "ground"}};
-  for (const sim::StateColumn& column : sim::StateColumns()) {
+  for (const sim::StateColumn& column : sim::StateColumnsOf({})) {
     const bool slides = column.unit == "m";
     const std::string joint = column.name.substr(0, column.name.rfind('_'));
     robot.columns.push_back(static_cast<int>(robot.links.size()));

@@ -299,11 +299,14 @@ double SpectralBound(const Graph& graph) {
   return graph.size() == 0 ? 0 : bound;
 }
 
-/// Whether the method takes at most kMaxHeatTerms terms.
-bool Fits(HeatMethod method, double z) {
-  // Infinite degrees make no number of 0.
-  const double terms = method == HeatMethod::kTaylor ? z + 13 * std::sqrt(z) : 13 * std::sqrt(z);
-  return terms <= kMaxHeatTerms;
+/// The largest z of which the method takes at most kMaxHeatTerms terms: z + 13 sqrt(z) of Taylor's,
+/// 13 sqrt(z) of Chebyshev's.
+double MostHops(HeatMethod method) {
+  constexpr double kRoots = 13, kTerms = kMaxHeatTerms;
+  const double root = method == HeatMethod::kTaylor
+                          ? (std::sqrt(kRoots * kRoots + 4 * kTerms) - kRoots) / 2
+                          : kTerms / kRoots;
+  return root * root;
 }
 
 }  // namespace
@@ -377,16 +380,16 @@ MaskPtr MakeHeatMask(const Graph& graph, const std::string& operator_name, torch
   if (method == HeatMethod::kAuto) {
     // Of parts with smaller eigenvalues than the bound exp(lambda Adj) is far below the largest.
     const bool is_taylor =
-        hops <= kMostTaylorHops || (is_adjacency && Fits(HeatMethod::kTaylor, hops));
+        hops <= kMostTaylorHops || (is_adjacency && hops <= MostHops(HeatMethod::kTaylor));
     s.method = is_taylor ? HeatMethod::kTaylor : HeatMethod::kChebyshev;
   }
-  if (!Fits(s.method, hops)) {
-    const double limit = s.method == HeatMethod::kTaylor ? 3.6e4 : 4.7e6;
-    throw StatusException(Status(StatusCode::kOutOfRange, reason::SCHEMA_INVALID,
-                                 "parameters.lambda: expected at most " +
-                                     NumberText(limit / s.rho) + " for degrees of up to " +
-                                     NumberText(largest) + ", got " + NumberText(most))
-                              .WithField("parameters.lambda"));
+  // Of infinite degrees and lambda 0 the product is not a number, which is refused too.
+  if (!(hops <= MostHops(s.method))) {
+    throw StatusException(
+        Status(StatusCode::kOutOfRange, reason::SCHEMA_INVALID,
+               "parameters.lambda: expected at most " + NumberText(2 * MostHops(s.method) / s.rho) +
+                   " for degrees of up to " + NumberText(largest) + ", got " + NumberText(most))
+            .WithField("parameters.lambda"));
   }
   return std::make_unique<HeatMask>(std::move(s), lambda, left, right, shift);
 }

@@ -62,11 +62,11 @@ TEST(ForwardKinematicsTest, NamesAndColumnsAreInOrder) {
   EXPECT_EQ(KinematicPointNames().front(), "left_link_1");
   EXPECT_EQ(KinematicPointNames()[7], "left_gripper");
   EXPECT_EQ(KinematicPointNames().back(), "right_finger_2");
-  ASSERT_EQ(StateColumns().size(), static_cast<std::size_t>(kStateColumns));
-  EXPECT_EQ(StateColumns()[0].name, "left_joint_1_rad");
-  EXPECT_EQ(StateColumns()[7].name, "left_gripper_m");
-  EXPECT_EQ(StateColumns()[15].name, "right_gripper_m");
-  for (const StateColumn& column : StateColumns()) EXPECT_LT(column.min, column.max);
+  ASSERT_EQ(StateColumnsOf({}).size(), static_cast<std::size_t>(kStateColumns));
+  EXPECT_EQ(StateColumnsOf({})[0].name, "left_joint_1_rad");
+  EXPECT_EQ(StateColumnsOf({})[7].name, "left_gripper_m");
+  EXPECT_EQ(StateColumnsOf({})[15].name, "right_gripper_m");
+  for (const StateColumn& column : StateColumnsOf({})) EXPECT_LT(column.min, column.max);
 }
 
 }  // namespace

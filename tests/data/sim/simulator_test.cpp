@@ -100,8 +100,8 @@ TEST(SimulatorTest, PushMovesTheBlockAndBothArms) {
     const SimulatedStep& step = episode.steps[s];
     for (int c = 0; c < kStateColumns; ++c) {
       EXPECT_NEAR(step.measured[c], step.commanded[c], kTrackingRad) << s << " " << c;
-      EXPECT_GE(step.commanded[c], StateColumns()[c].min);
-      EXPECT_LE(step.commanded[c], StateColumns()[c].max);
+      EXPECT_GE(step.commanded[c], StateColumnsOf({})[c].min);
+      EXPECT_LE(step.commanded[c], StateColumnsOf({})[c].max);
     }
     if (s == 0) continue;
     const SimulatedStep& before = episode.steps[s - 1];

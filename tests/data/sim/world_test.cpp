@@ -60,7 +60,7 @@ TEST(WorldTest, ForwardKinematicsEqualsMujoco) {
   for (int trial = 0; trial < 5; ++trial) {
     ArmStates state(kStateColumns);
     for (int c = 0; c < kStateColumns; ++c) {
-      state[c] = random.Uniform(StateColumns()[c].min, StateColumns()[c].max);
+      state[c] = random.Uniform(StateColumnsOf({})[c].min, StateColumnsOf({})[c].max);
     }
     const StatusOr<World> world = MakeWorld(MakeScene(state));
     ASSERT_TRUE(world.ok()) << world.status().ToString();
@@ -80,7 +80,7 @@ TEST(WorldTest, HeldToolsLeaveTheKinematicsAlone) {
   scene.objects = {MakeDustpan(KukaIiwa(), 0, {1, 0, 0}), MakeBrush(KukaIiwa(), 1, {0, 1, 0})};
   RandomSequence random(8, RandomStream::kDataGeneration);
   for (int c = 0; c < kStateColumns; ++c) {
-    scene.first_state[c] = random.Uniform(StateColumns()[c].min, StateColumns()[c].max);
+    scene.first_state[c] = random.Uniform(StateColumnsOf({})[c].min, StateColumnsOf({})[c].max);
   }
   const StatusOr<World> world = MakeWorld(scene);
   ASSERT_TRUE(world.ok()) << world.status().ToString();
@@ -112,7 +112,7 @@ TEST(WorldTest, ServosArriveAtTheirTargets) {
   world->Advance(target, 0.5);
   const ArmStates measured = world->Measured();
   for (int c = 0; c < kStateColumns; ++c) {
-    EXPECT_NEAR(measured[c], target[c], kTrackingRad) << StateColumns()[c].name;
+    EXPECT_NEAR(measured[c], target[c], kTrackingRad) << StateColumnsOf({})[c].name;
   }
   EXPECT_EQ(world->Commanded(), target);
   EXPECT_FALSE(world->ArmCollided());
