@@ -135,9 +135,25 @@ bool UnfilterRow(std::uint8_t filter, const std::uint8_t* above, std::size_t n, 
   }
 }
 
+/// Pixels of rows that each follow the mark of their filter, which is undone in place; false for an
+/// unknown one.
+bool UnfilterRows(PlainPngKind kind, std::size_t row_bytes, std::span<std::uint8_t> rows,
+                  std::uint8_t* pixels) {
+  const std::vector<std::uint8_t> zeros(row_bytes);
+  const std::uint8_t* above = zeros.data();
+  const auto unfilter = kind == PlainPngKind::kRgb8 ? UnfilterRow<3> : UnfilterRow<2>;
+  for (; !rows.empty(); rows = rows.subspan(row_bytes + 1), pixels += row_bytes) {
+    std::uint8_t* const row = rows.data() + 1;
+    if (!unfilter(rows.front(), above, row_bytes, row)) return false;
+    CopyRow(kind, row, row_bytes, pixels);
+    above = row;
+  }
+  return true;
+}
+
 /// The header's content and the compressed pixels of a file whose every part is whole; false where
 /// a part is damaged or changes what pixels mean.
-bool SplitParts(Bytes data, Bytes* header, std::vector<std::uint8_t>* compressed) {
+bool SplitParts(Bytes data, Bytes* header, std::vector<Bytes>* compressed) {
   if (data.size() < kSignature.size() ||
       !std::equal(kSignature.begin(), kSignature.end(), data.begin())) {
     return false;
@@ -161,7 +177,7 @@ bool SplitParts(Bytes data, Bytes* header, std::vector<std::uint8_t>* compressed
       return false;
     }
     if (is_header) *header = content;
-    if (is_pixels) compressed->insert(compressed->end(), content.begin(), content.end());
+    if (is_pixels) compressed->push_back(content);
     is_last_pixels = is_pixels;
     at += size + kPartFrameBytes;
   }
@@ -225,26 +241,25 @@ bool ReadPlainPng(Bytes data, PlainPngKind kind, int width_px, int height_px,
       libdeflate_alloc_decompressor());
   INTERLACER_CHECK(decompressor != nullptr, "libdeflate is out of memory");
   Bytes header;
-  std::vector<std::uint8_t> compressed;
-  if (!SplitParts(data, &header, &compressed)) return false;
+  std::vector<Bytes> parts;
+  if (!SplitParts(data, &header, &parts)) return false;
   const auto expected = Header(kind, width_px, height_px);
   if (!std::equal(header.begin(), header.end(), expected.begin(), expected.end())) return false;
   const std::size_t row_bytes = PixelBytes(kind) * static_cast<std::size_t>(width_px);
-  std::vector<std::uint8_t> rows((row_bytes + 1) * height_px);
-  if (libdeflate_zlib_decompress(decompressor.get(), compressed.data(), compressed.size(),
-                                 rows.data(), rows.size(), nullptr) != LIBDEFLATE_SUCCESS) {
-    return false;
+  std::vector<std::uint8_t> joined;
+  if (parts.size() > 1) {
+    for (const Bytes part : parts) joined.insert(joined.end(), part.begin(), part.end());
   }
-  const std::vector<std::uint8_t> zeros(row_bytes);
-  const std::uint8_t* above = zeros.data();
-  const auto unfilter = kind == PlainPngKind::kRgb8 ? UnfilterRow<3> : UnfilterRow<2>;
-  for (int y = 0; y < height_px; ++y) {
-    std::uint8_t* const row = rows.data() + y * (row_bytes + 1) + 1;
-    if (!unfilter(row[-1], above, row_bytes, row)) return false;
-    CopyRow(kind, row, row_bytes, pixels + y * row_bytes);
-    above = row;
-  }
-  return true;
+  const Bytes compressed = parts.size() > 1 ? Bytes(joined) : parts.front();
+  // Kept as in writing.
+  thread_local std::vector<std::uint8_t> rows;
+  rows.resize((row_bytes + 1) * height_px);
+  const bool is_whole =
+      libdeflate_zlib_decompress(decompressor.get(), compressed.data(), compressed.size(),
+                                 rows.data(), rows.size(), nullptr) == LIBDEFLATE_SUCCESS &&
+      UnfilterRows(kind, row_bytes, rows, pixels);
+  if (rows.size() > kMostKeptBytes) std::vector<std::uint8_t>().swap(rows);
+  return is_whole;
 }
 
 }  // namespace interlacer

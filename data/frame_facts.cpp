@@ -14,9 +14,9 @@ constexpr std::size_t kConstantMinPixels = 1000;
 
 }  // namespace
 
-FrameFacts MeasureFrame(const EpisodeReader& episode, int step, int camera) {
+FrameFacts MeasureFrame(const EpisodeReader& episode, int step, int camera, bool decode_color) {
   FrameFacts facts;
-  facts.color = episode.ReadColor(step, camera).status();
+  if (decode_color) facts.color = episode.ReadColor(step, camera).status();
   const auto raw = episode.ReadRawDepth(step, camera);
   facts.depth = raw.status();
   if (!raw.ok()) return facts;

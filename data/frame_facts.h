@@ -21,6 +21,7 @@ struct FrameFacts {
   bool is_constant = false;    ///< every pixel has the same depth: no sensor does that
 };
 
-FrameFacts MeasureFrame(const EpisodeReader& episode, int step, int camera);
+/// Without `decode_color` the colour image counts as decodable.
+FrameFacts MeasureFrame(const EpisodeReader& episode, int step, int camera, bool decode_color);
 
 }  // namespace interlacer

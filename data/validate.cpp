@@ -55,14 +55,14 @@ std::string Percent(double ratio) {
 
 class Validator {
  public:
-  Validator(const EpisodeReader& episode, const std::stop_token& stop, ValidationReport* report)
-      : episode_(episode), manifest_(episode.manifest()), stop_(stop), report_(report) {}
+  Validator(const EpisodeReader& episode, const ValidateOptions& options, ValidationReport* report)
+      : episode_(episode), manifest_(episode.manifest()), options_(options), report_(report) {}
 
   void Run() {
     report_->episode_id = manifest_.episode_id;
     report_->step_count = manifest_.step_count;
     CheckFrames();
-    if (stop_.stop_requested()) return;
+    if (options_.stop.stop_requested()) return;
     CompareCameras();
     CheckTimes();
     CheckMotion();
@@ -89,13 +89,13 @@ class Validator {
   void CheckFrames() {
     const int steps = episode_.step_count(), cameras = episode_.camera_count();
     std::vector<FrameFacts> facts(static_cast<std::size_t>(steps) * cameras);
-    ParallelFor(
-        static_cast<std::int64_t>(facts.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end && !stop_.stop_requested(); ++i) {
-            facts[i] =
-                MeasureFrame(episode_, static_cast<int>(i % steps), static_cast<int>(i / steps));
-          }
-        });
+    ParallelFor(static_cast<std::int64_t>(facts.size()), 1,
+                [&](std::int64_t begin, std::int64_t end) {
+                  for (std::int64_t i = begin; i < end && !options_.stop.stop_requested(); ++i) {
+                    facts[i] = MeasureFrame(episode_, static_cast<int>(i % steps),
+                                            static_cast<int>(i / steps), options_.decode_colors);
+                  }
+                });
     for (int camera = 0; camera < cameras; ++camera) {
       CheckCamera(camera,
                   std::span(facts).subspan(static_cast<std::size_t>(camera) * steps, steps));
@@ -347,7 +347,8 @@ class Validator {
     if (!truth.ok()) report_->errors.push_back(truth.status());
     const bool has_truth = truth.ok() && truth->has_value();
     const int stride = std::max(1, (episode_.step_count() + kMaxRobotSteps - 1) / kMaxRobotSteps);
-    for (int step = 0; step < episode_.step_count() && !stop_.stop_requested(); step += stride) {
+    for (int step = 0; step < episode_.step_count() && !options_.stop.stop_requested();
+         step += stride) {
       CheckAgreement(step);
       if (has_truth) CheckAttachment(**truth, step);
     }
@@ -402,7 +403,7 @@ class Validator {
 
   const EpisodeReader& episode_;
   const EpisodeManifest& manifest_;
-  const std::stop_token& stop_;
+  const ValidateOptions& options_;
   ValidationReport* report_;
   std::map<std::string, int> finding_counts_;
 };
@@ -414,7 +415,7 @@ StatusOr<ValidationReport> ValidateEpisode(const std::string& episode_dir,
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode,
                               EpisodeReader::Open(episode_dir, {options.verify_hashes}));
   ValidationReport report;
-  Validator(episode, options.stop, &report).Run();
+  Validator(episode, options, &report).Run();
   if (options.stop.stop_requested()) return Cancelled("validation stopped");
   return report;
 }

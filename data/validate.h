@@ -26,7 +26,8 @@ namespace interlacer {
 
 struct ValidateOptions {
   bool verify_hashes = true;
-  std::stop_token stop;  ///< asked between frames
+  bool decode_colors = true;  ///< false for pictures that were just coded from pixels
+  std::stop_token stop;       ///< asked between frames
 };
 
 struct CameraCheck {
@@ -39,7 +40,7 @@ struct CameraCheck {
 struct ValidationReport {
   std::string episode_id;
   int step_count = 0;
-  std::int64_t frame_count = 0;  ///< decoded colour and depth pairs
+  std::int64_t frame_count = 0;  ///< decoded depth images
   std::vector<CameraCheck> cameras;
   /// Median over neighbouring cameras of the cross-camera distance; negative: not measured.
   double cross_camera_distance_m = -1;

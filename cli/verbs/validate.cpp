@@ -117,8 +117,9 @@ StatusOr<ExitCode> RunValidate(const ValidateArguments& arguments, const VerbCon
   DatasetCoverageCheck whole;
   for (const std::string& dir : episodes) {
     if (context.stop().stop_requested()) return Cancelled("stopped");
-    INTERLACER_ASSIGN_OR_RETURN(const ValidationReport report,
-                                ValidateEpisode(dir, {!arguments.no_hash, context.stop()}));
+    INTERLACER_ASSIGN_OR_RETURN(
+        const ValidationReport report,
+        ValidateEpisode(dir, {.verify_hashes = !arguments.no_hash, .stop = context.stop()}));
     json.push_back(ToJson(report));
     text += ValidationText(report);
     is_ok = is_ok && report.ok();

@@ -189,10 +189,12 @@ StatusOr<ImportReport> WriteEpisode(RecordedEpisode recording, const ImportOptio
   ImportReport report;
   report.frame_count = final_manifest.step_count * static_cast<int>(final_manifest.cameras.size());
   report.skipped_count = recording.skipped_count;
-  // Its hashes were made of the bytes that were written; pictures carry checksums of their own.
+  // Hashes were made of the bytes that were written, colours coded from pixels; depths are read to
+  // be measured.
   INTERLACER_ASSIGN_OR_RETURN(
       report.validation,
-      ValidateEpisode(options.episode_dir, {.verify_hashes = false, .stop = options.stop}));
+      ValidateEpisode(options.episode_dir,
+                      {.verify_hashes = false, .decode_colors = false, .stop = options.stop}));
   INTERLACER_RETURN_IF_ERROR(AddSourceFindings(recording, options, facts.codes, &report));
   return report;
 }
