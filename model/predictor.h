@@ -93,8 +93,8 @@ class Predictor {
 
   /// Checks cameras, sizes, history and actions; resamples images of another size.
   virtual StatusOr<std::shared_ptr<const Scene>> Lift(const SceneInput& input) = 0;
-  /// The same bytes, with less work where they allow it: `before` is a scene of the same workspace,
-  /// depth range and seed whose newest observation is the oldest of `input`.
+  /// The same bytes, with the older images not encoded again: `before` is a scene of the same
+  /// workspace, depth range and seed whose newest observation is the oldest of `input`.
   virtual StatusOr<std::shared_ptr<const Scene>> LiftNext(const SceneInput& input,
                                                           const Scene& /*before*/) {
     return Lift(input);

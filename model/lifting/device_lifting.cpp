@@ -68,7 +68,8 @@ torch::Tensor Drawn(const CudaBackend& cuda, const Candidates& candidates,
 }  // namespace
 
 StatusOr<LiftedCloud> LiftOnDevice(std::span<const RgbdView> views, const LiftRegion& region,
-                                   const ParticleDraw& draw, bool with_colors, WorldModel* model) {
+                                   const ParticleDraw& draw, bool with_colors,
+                                   const torch::Tensor& encoded, WorldModel* model) {
   const torch::Device device = model->device();
   const Candidates candidates = Unproject(*model->cuda(), views, region, device);
   if (candidates.count < draw.min_count) return TooFewValidPoints(draw.min_count, candidates.count);
@@ -79,12 +80,15 @@ StatusOr<LiftedCloud> LiftOnDevice(std::span<const RgbdView> views, const LiftRe
     positions_m = positions_m.index_select(0, chosen);
     source_index = source_index.index_select(0, chosen);
   }
-  std::vector<RgbImage> images;
-  for (const RgbdView& view : views) images.push_back(view.color);
-  const torch::Tensor bytes = ImageBytes(images, device);
+  torch::Tensor bytes;
+  if (with_colors || !encoded.defined()) {
+    std::vector<RgbImage> images;
+    for (const RgbdView& view : views) images.push_back(view.color);
+    bytes = ImageBytes(images, device);
+  }
   LiftedCloud lifted;
-  lifted.is_whole = candidates.count <= draw.count;
-  lifted.cloud = LiftCloud(model, ColorsInUnit(bytes), positions_m.contiguous(), source_index);
+  lifted.encoded = encoded.defined() ? encoded : model->EncodeImages(ColorsInUnit(bytes));
+  lifted.cloud = {positions_m.contiguous(), GatherFeatures(lifted.encoded, source_index)};
   if (with_colors) {
     const torch::Tensor colors =
         bytes.reshape({-1, 3}).index_select(0, source_index).to(at::kCPU).contiguous();

@@ -30,12 +30,13 @@ struct LiftedCloud {
   CloudTensors cloud;
   std::vector<std::uint8_t> colors_rgb8;  ///< [n,3] of the source pixels, if requested
   std::int64_t dropped_outlier_count = 0;
-  /// No particle was left out: the draw, and with it seed and time, had no part in the cloud.
-  bool is_whole = false;
+  torch::Tensor encoded;  ///< [c,feature_width,h,w] of the views
 };
 
-/// `views` must have one size and images that fit their cameras.
+/// `views` must have one size and images that fit their cameras. `encoded` of these views where
+/// they were lifted before, by whatever draw; else undefined.
 StatusOr<LiftedCloud> LiftOnDevice(std::span<const RgbdView> views, const LiftRegion& region,
-                                   const ParticleDraw& draw, bool with_colors, WorldModel* model);
+                                   const ParticleDraw& draw, bool with_colors,
+                                   const torch::Tensor& encoded, WorldModel* model);
 
 }  // namespace interlacer

@@ -20,25 +20,24 @@ namespace {
 
 /// Draws on the host; the cloud is on the model's device.
 StatusOr<LiftedCloud> LiftOnHost(std::span<const RgbdView> views, const LiftRegion& region,
-                                 const ParticleDraw& draw, bool with_colors, WorldModel* model) {
+                                 const ParticleDraw& draw, bool with_colors,
+                                 const torch::Tensor& encoded, WorldModel* model) {
   LiftedCloud lifted;
   const PointFilter filter =
       MakePointFilter(model->config().lifting, &lifted.dropped_outlier_count);
   INTERLACER_ASSIGN_OR_RETURN(
       const LiftedPoints points,
       LiftObservation(views, region, draw.count, draw.min_count, draw.seed, draw.time, filter));
-  std::int64_t pixel_count = 0;
-  for (const RgbdView& view : views) {
-    pixel_count += static_cast<std::int64_t>(view.depth.pixels_m.size());
-  }
-  // Of just as many points as asked for nobody says whether there were more.
-  lifted.is_whole = points.count() < draw.count || pixel_count <= draw.count;
-  std::vector<RgbImage> images;
-  for (const RgbdView& view : views) images.push_back(view.color);
   const torch::Device device = model->device();
-  lifted.cloud = LiftCloud(model, ColorsInUnit(ImageBytes(images, device)),
-                           at::tensor(points.positions_m, at::kFloat).reshape({-1, 3}).to(device),
-                           at::tensor(points.source_index, at::kLong).to(device));
+  lifted.encoded = encoded;
+  if (!encoded.defined()) {
+    std::vector<RgbImage> images;
+    for (const RgbdView& view : views) images.push_back(view.color);
+    lifted.encoded = model->EncodeImages(ColorsInUnit(ImageBytes(images, device)));
+  }
+  lifted.cloud = {
+      at::tensor(points.positions_m, at::kFloat).reshape({-1, 3}).to(device),
+      GatherFeatures(lifted.encoded, at::tensor(points.source_index, at::kLong).to(device))};
   if (with_colors) lifted.colors_rgb8 = ColorsOf(views, points.source_index);
   return lifted;
 }
@@ -107,6 +106,7 @@ constexpr std::int64_t kObservedPixelDeviceBytes = 64;
 std::int64_t LiftedScene::size_bytes() const {
   std::int64_t bytes = static_cast<std::int64_t>(
       colors_rgb8.size() + sizeof(std::int32_t) * (older_links.size() + newer_links.size()));
+  if (newest_encoded.defined()) bytes += static_cast<std::int64_t>(newest_encoded.nbytes());
   for (const CloudTensors* cloud : {&older, &newer}) {
     bytes += static_cast<std::int64_t>(cloud->positions_m.nbytes() + cloud->features.nbytes());
   }
@@ -134,9 +134,9 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
     const ParticleDraw draw{metadata.particle_count, metadata.min_particle_count,
                             static_cast<std::uint64_t>(input.seed), time};
     const bool is_newest = time + 1 == kHistoryLength;
-    const bool is_known = !is_newest && before != nullptr && before->is_newer_whole;
-    auto lifted = is_known ? StatusOr<LiftedCloud>(LiftedCloud{before->newer, {}, 0, true})
-                           : lift(views.times[time], views.region, draw, is_newest, model);
+    const torch::Tensor known =
+        is_newest || before == nullptr ? torch::Tensor() : before->newest_encoded;
+    auto lifted = lift(views.times[time], views.region, draw, is_newest, known, model);
     if (!lifted.ok()) {
       return std::move(lifted).status().WithFieldPrefix("observations[" + std::to_string(time) +
                                                         "].");
@@ -147,7 +147,7 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
     }
     (is_newest ? scene->newer : scene->older) = std::move(lifted->cloud);
     if (!is_newest) continue;
-    scene->is_newer_whole = lifted->is_whole;
+    scene->newest_encoded = std::move(lifted->encoded);
     if (lifted->dropped_outlier_count > 0) {
       views.findings.push_back({"OUTLIERS_DROPPED",
                                 "the model's outlier filter left out " +

@@ -28,7 +28,7 @@ class LiftedScene : public Scene {
   std::int64_t size_bytes() const override;
 
   CloudTensors older, newer;              ///< t-2, t-1
-  bool is_newer_whole = false;            ///< LiftedCloud::is_whole of `newer`
+  torch::Tensor newest_encoded;           ///< LiftedCloud::encoded of the newest views
   std::vector<std::uint8_t> colors_rgb8;  ///< [n,3] of `newer`
   ActionKind action_kind = ActionKind::kNone;
   KinematicRows history;  ///< two rows, or none
@@ -49,8 +49,9 @@ class LiftedScene : public Scene {
 
 /// Checks, resamples, unprojects, draws, encodes and finds the robot's particles. `robot` is the
 /// checkpoint's, for scenes that bring none, or null. `before`, or null, is a scene of the same
-/// region whose newest observation is the older one here: its cloud is taken where no draw had a
-/// part in it, so that the bytes are those of lifting both. Throws torch's exceptions.
+/// region whose newest observation is the older one here: what its images were encoded to is taken,
+/// particles are drawn anew, so that the bytes are those of lifting both. Throws torch's
+/// exceptions.
 StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
                                                        const ModelMetadata& metadata,
                                                        std::shared_ptr<const Robot> robot,
