@@ -2,12 +2,15 @@
 
 #include <sqlite3.h>
 
+#include <array>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <system_error>
 #include <utility>
 
+#include "common/file_io.h"
 #include "data/mcap/compression.h"
 #include "data/mcap/mcap_reader.h"
 
@@ -31,6 +34,29 @@ std::string AddressOf(const std::string& path) {
   return address;
 }
 
+/// Whether the file has the pages that its header counts. SQLite takes what lies beyond the end of
+/// a cut file for zeros, also in the middle of a message.
+Status CheckLength(const std::string& path) {
+  std::array<char, 100> head{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), head.size());
+  const auto number = [&head](std::size_t at, int bytes) {
+    std::int64_t value = 0;
+    for (int i = 0; i < bytes; ++i) value = 256 * value + static_cast<unsigned char>(head[at + i]);
+    return value;
+  };
+  // The count is valid where the last change was made by who writes it.
+  if (!file || number(24, 4) != number(92, 4)) return Status();
+  const std::int64_t page_bytes = number(16, 2) == 1 ? 65536 : number(16, 2);
+  INTERLACER_ASSIGN_OR_RETURN(const std::int64_t got, FileSizeBytes(path));
+  if (got >= page_bytes * number(28, 4)) return Status();
+  return Mismatch(reason::FILE_UNREADABLE, path,
+                  std::to_string(page_bytes * number(28, 4)) + " bytes, as its header says",
+                  std::to_string(got) +
+                      ": the file is cut; copy it anew, or save what is left by `sqlite3 FILE "
+                      ".recover | sqlite3 NEW.db3`");
+}
+
 class SqliteBag : public MessageFile {
  public:
   explicit SqliteBag(const std::string& path) { path_ = path; }
@@ -44,6 +70,7 @@ class SqliteBag : public MessageFile {
     if (!std::filesystem::is_regular_file(path_, error)) {
       return NotFound(reason::FILE_NOT_FOUND, path_ + ": no such file").WithField(path_);
     }
+    INTERLACER_RETURN_IF_ERROR(CheckLength(path_));
     // A bag that nobody writes any more needs no files beside it, which its folder may forbid.
     const bool has_journal = std::filesystem::exists(path_ + "-wal", error);
     const std::string address = AddressOf(path_) + (has_journal ? "" : "?immutable=1");

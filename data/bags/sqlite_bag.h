@@ -2,8 +2,9 @@
 
 /// Reads ROS 2 bags of SQLite (.db3); no other part includes libsqlite3.
 ///
-/// Messages are visited in the order of their rows. A damaged or cut file is read as far as SQLite
-/// reads it. As data/mcap/message_file.h. Source: ros2-interfaces.
+/// Messages are visited in the order of their rows. A damaged file is read as far as SQLite reads
+/// it; one that is shorter than its header says is refused (FILE_UNREADABLE), since messages would
+/// end in zeros. As data/mcap/message_file.h. Source: ros2-interfaces.
 
 #include <memory>
 #include <string>

@@ -187,6 +187,25 @@ TEST_F(Ros2ImportTest, SqliteAndAFolderOfFilesGiveTheSame) {
   }
 }
 
+/// SQLite reads zeros beyond the end.
+TEST_F(Ros2ImportTest, ACutFileOfSqliteIsRefusedWithAWayOut) {
+  Fill();
+  options_.source_dir = folder_.File("cut.db3");
+  testing::WriteSqliteBag(options_.source_dir, messages_);
+  ASSERT_TRUE(ImportRecording("ros2", options_).ok());
+  const auto whole = std::filesystem::file_size(options_.source_dir);
+  options_.overwrite = true;
+  for (const double share : {0.99, 0.6}) {
+    std::filesystem::resize_file(options_.source_dir,
+                                 static_cast<std::uintmax_t>(share * static_cast<double>(whole)));
+    const Status status = ImportRecording("ros2", options_).status();
+    EXPECT_EQ(status.reason(), reason::FILE_UNREADABLE);
+    for (const std::string& part : {std::to_string(whole), std::string(".recover")}) {
+      EXPECT_NE(status.ToString().find(part), std::string::npos) << status.ToString();
+    }
+  }
+}
+
 TEST_F(Ros2ImportTest, ACutFileIsReadAsFarAsItGoes) {
   Fill();
   // So much that there are several chunks.
