@@ -20,6 +20,10 @@ Clock::duration Seconds(double seconds) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
+Status SlowReader(std::string message) {
+  return Status(StatusCode::kCancelled, reason::SLOW_READER, std::move(message));
+}
+
 }  // namespace
 
 SceneCall::SceneCall(const ServerContext& server, CallRecord record, AdmittedScene admitted,
@@ -102,8 +106,7 @@ Status SceneCall::CheckAlive(Clock::time_point now) const {
   }
   const auto stalled_since = sink_->stalled_since();
   if (stalled_since && now >= *stalled_since + Seconds(server_.limits.slow_reader_timeout_s)) {
-    return Status(StatusCode::kCancelled, reason::SLOW_READER,
-                  "the client did not read for " +
+    return SlowReader("the client did not read for " +
                       std::to_string(server_.limits.slow_reader_timeout_s) + " s");
   }
   return Status::Ok();
@@ -244,15 +247,17 @@ void SceneCall::End(Status status) {
 
 void SceneCall::OnClientGone() {
   Status status = CheckAlive(Clock::now());
+  if (status.ok() && is_reset_) status = SlowReader("the client did not read");
   if (status.ok()) status = Cancelled("the client cancelled the call or went away");
   server_.worker.Cancel(this, std::move(status));
 }
 
 void SceneCall::OnReset() {
+  // The failed write of a reset comes before the cancellation, and with it the wait is forgotten.
+  is_reset_ = true;
   if (!is_answered_.exchange(false)) return;
   server_.metrics.CountLostResponse();
-  LogCall(record_, Status(StatusCode::kCancelled, reason::SLOW_READER,
-                          "the client did not read the last messages"));
+  LogCall(record_, SlowReader("the client did not read the last messages"));
 }
 
 void SceneCall::OnMessageSent() { server_.worker.Wake(this); }

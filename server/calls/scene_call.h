@@ -64,7 +64,7 @@ class SceneCall : public DeviceJob,
 
   void OnClientGone() override;
   void OnMessageSent() override;
-  /// The counted response is lost after all.
+  /// The call is to end as SLOW_READER; a counted response is lost after all.
   void OnReset() override;
 
  protected:
@@ -141,6 +141,7 @@ class SceneCall : public DeviceJob,
   std::atomic<bool> has_run_{false};
   /// True from the end of a successful call on; record_ does not change any more.
   std::atomic<bool> is_answered_{false};
+  std::atomic<bool> is_reset_{false};
   std::optional<Clock::time_point> blocked_since_;
 };
 

@@ -75,6 +75,20 @@ TEST_F(SceneCallTest, CancelledBeforeItsTurnIsNotDecodedAndHoldsNothing) {
   EXPECT_EQ(frames_.Take().seed, 77) << "the decoder took frames for a call that had ended";
 }
 
+TEST_F(SceneCallTest, ResetForAReaderThatStoppedIsNotTakenForAClientThatWent) {
+  decoder_gate_.Close();
+  decoders_.Post(9, nullptr, [this] { decoder_gate_.Pass(); });
+  ASSERT_TRUE(decoder_gate_.WaitForUnit());
+  auto call = MakeCall();
+  call->Start();
+  call->OnReset();
+  // What a reset makes of the client; the sink, whose write has failed, waits for nobody any more.
+  call->OnClientGone();
+  EXPECT_EQ(sink_.finish_count, 1);
+  EXPECT_EQ(sink_.end.reason(), reason::SLOW_READER);
+  decoder_gate_.Open();
+}
+
 TEST_F(SceneCallTest, IsDecodedAndAnswered) {
   auto call = MakeCall();
   call->Start();

@@ -17,7 +17,10 @@ class FakeSink final : public ResponseSink {
   void SetListener(std::shared_ptr<SinkListener>) override {}
   bool HasRoom() const override { return true; }
   void Send(grpc::ByteBuffer) override {}
-  void Finish(const Status&) override { ++finish_count; }
+  void Finish(const Status& status) override {
+    end = status;
+    ++finish_count;
+  }
   void FinishWith(grpc::ByteBuffer) override { ++finish_count; }
   void Abort() override { ++abort_count; }
   std::int64_t sent_bytes() const override { return waiting_bytes; }
@@ -28,6 +31,7 @@ class FakeSink final : public ResponseSink {
 
   std::int64_t waiting_bytes = 0;
   std::optional<std::chrono::steady_clock::time_point> waiting_since;
+  Status end;
   /// Statuses that left.
   std::atomic<int> finish_count{0};
   std::atomic<int> abort_count{0};
