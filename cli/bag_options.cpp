@@ -31,8 +31,10 @@ void AddBagOptions(CLI::App* verb, const std::string& prefix, BagArguments* argu
                    prefix + "NAME=TOPIC of its depth; default the one of the same frame and size");
   verb->add_option("--camera-info", arguments->camera_info,
                    prefix + "NAME=TOPIC of its calibration; default the one of the same frame");
-  verb->add_option("--world-frame", bag.world_frame,
-                   prefix + "frame of the transforms that becomes the world; required");
+  verb->add_option(
+      "--world-frame", bag.world_frame,
+      prefix +
+          "frame of the transforms that becomes the world; required but for files of export mcap");
   verb->add_option("--joints", bag.joints,
                    prefix + "topic of measured joints; default the one that has the robot's");
   verb->add_option(

@@ -17,6 +17,7 @@
 #include "data/bags/messages.h"
 #include "data/episode_joints.h"
 #include "data/episode_reader.h"
+#include "data/episode_record.h"
 #include "data/exporters/recording_file.h"
 #include "data/point_cloud_io.h"
 #include "robots/forward_kinematics.h"
@@ -128,8 +129,9 @@ Status ExportEpisodeAsMcap(const std::string& episode_dir, const std::string& pa
                            const McapExportOptions& options) {
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(episode_dir));
   INTERLACER_ASSIGN_OR_RETURN(RecordingFile file, RecordingFile::Create(path, options.profile));
-  const std::string world =
-      episode.manifest().world_frame_name.empty() ? "world" : episode.manifest().world_frame_name;
+  INTERLACER_RETURN_IF_ERROR(
+      file.WriteMetadata({kEpisodeRecordName, MakeEpisodeRecord(episode.manifest())}));
+  const std::string world = WorldFrameOf(episode.manifest());
   for (int step = 0; step < episode.step_count(); ++step) {
     if (options.stop.stop_requested()) return Cancelled("export stopped");
     INTERLACER_RETURN_IF_ERROR(WriteTransforms(episode, world, step, &file));

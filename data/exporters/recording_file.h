@@ -25,6 +25,8 @@ class RecordingFile {
  public:
   static StatusOr<RecordingFile> Create(const std::string& path, McapProfile profile);
 
+  /// Before all messages.
+  Status WriteMetadata(const FileMetadata& metadata) { return writer_->WriteMetadata(metadata); }
   Status WriteColor(const std::string& topic, const std::string& frame, std::int64_t time_ns,
                     const RgbImage& image);
   /// 16UC1 where its integers are millimetres, else 32FC1 in metres.

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "data/bags/sqlite_bag.h"
+#include "data/episode_record.h"
 #include "data/importers/frame_pairs.h"
 #include "data/mcap/mcap_reader.h"
 
@@ -92,10 +93,26 @@ StatusOr<BagIndex> BagIndex::Read(const std::string& path, const std::stop_token
     }));
     const auto& findings = file->findings();
     index.findings_.insert(index.findings_.end(), findings.begin(), findings.end());
+    index.AddExportedEpisode(*file);
     index.files_.push_back(std::move(file));
   }
   index.Finish();
   return index;
+}
+
+void BagIndex::AddExportedEpisode(const MessageFile& file) {
+  for (const FileMetadata& metadata : file.metadata()) {
+    if (metadata.name != kEpisodeRecordName) continue;
+    auto manifest = ParseEpisodeRecord(metadata.values);
+    if (manifest.ok()) {
+      exported_episode_ = *std::move(manifest);
+    } else {
+      findings_.push_back(
+          {"EPISODE_RECORD_INVALID",
+           "what an export says of its episode was left out: " + manifest.status().ToString(),
+           file.path()});
+    }
+  }
 }
 
 const BagTopic* BagIndex::Find(const std::string& topic) const {

@@ -18,6 +18,7 @@
 
 #include "data/bags/frame_tree.h"
 #include "data/bags/image_pixels.h"
+#include "data/episode.h"
 #include "data/importers/joint_track.h"
 
 namespace interlacer {
@@ -61,6 +62,8 @@ class BagIndex {
   const BagTopic* Find(const std::string& topic) const;
   const FrameTree& frames() const { return frames_; }
   const std::vector<Finding>& findings() const { return findings_; }
+  /// Of the episode that was exported into these files, if they are such.
+  const std::optional<EpisodeManifest>& exported_episode() const { return exported_episode_; }
 
   /// The message and what keeps its bytes alive.
   struct LoadedImage {
@@ -73,6 +76,7 @@ class BagIndex {
   Status Add(int file, const FoundMessage& message, BagTopic* topic);
   Status AddImage(int file, const FoundMessage& message, BagTopic* topic);
   Status AddTransforms(const FoundMessage& message, const BagTopic& topic);
+  void AddExportedEpisode(const MessageFile& file);
   void AddStampFindings(const BagTopic& topic);
   void Finish();
 
@@ -81,6 +85,7 @@ class BagIndex {
   FrameTree frames_;
   std::int64_t transforms_left_out_ = 0;
   std::string first_transform_left_out_;
+  std::optional<EpisodeManifest> exported_episode_;
   std::vector<Finding> findings_;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/transforms.h"
+#include "data/episode_record.h"
 #include "data/importers/bag_cameras.h"
 #include "data/importers/bag_end_effectors.h"
 #include "data/importers/bag_joints.h"
@@ -28,6 +29,28 @@ class BagImport {
   BagImport(const ImportOptions& options, BagIndex bag) : options_(options), bag_(std::move(bag)) {}
 
   StatusOr<ImportReport> Run() {
+    TakeExportedEpisode();
+    // What is missing in a file that is cut or damaged may be what was cut.
+    if (const Status status = FindSteps(); !status.ok()) {
+      return Status(status.code(), status.reason(), status.message() + FindingsText())
+          .WithField(status.field());
+    }
+    INTERLACER_ASSIGN_OR_RETURN(RecordedEpisode episode, MakeEpisode());
+    INTERLACER_ASSIGN_OR_RETURN(ImportReport report, WriteEpisode(std::move(episode), options_));
+    report.choices = choices_;
+    report.choices.insert(report.choices.end(), found_.choices.begin(), found_.choices.end());
+    if (joints_) {
+      report.choices.insert(report.choices.end(), joints_->choices().begin(),
+                            joints_->choices().end());
+    }
+    return report;
+  }
+
+ private:
+  const std::string& world() const { return options_.bag.world_frame; }
+  const std::vector<BagStep>& steps() const { return found_steps_.steps; }
+
+  Status FindSteps() {
     INTERLACER_ASSIGN_OR_RETURN(found_, FindCameras(bag_, options_));
     INTERLACER_RETURN_IF_ERROR(CheckWorldFrame(bag_, found_, world()));
     INTERLACER_RETURN_IF_ERROR(FindRobot());
@@ -40,19 +63,86 @@ class BagImport {
       INTERLACER_RETURN_IF_ERROR(CheckBase(bag_, joints_->robot(), world(),
                                            first.frames[steps().front().frames.front()].time_ns));
     }
-    INTERLACER_ASSIGN_OR_RETURN(RecordedEpisode episode, MakeEpisode());
-    INTERLACER_ASSIGN_OR_RETURN(ImportReport report, WriteEpisode(std::move(episode), options_));
-    report.choices = found_.choices;
-    if (joints_) {
-      report.choices.insert(report.choices.end(), joints_->choices().begin(),
-                            joints_->choices().end());
-    }
-    return report;
+    return Status::Ok();
   }
 
- private:
-  const std::string& world() const { return options_.bag.world_frame; }
-  const std::vector<BagStep>& steps() const { return found_steps_.steps; }
+  /// What an export says of its episode stands where the options say nothing else.
+  void TakeExportedEpisode() {
+    exported_ = bag_.exported_episode();
+    if (!exported_) return;
+    BagOptions& bag = options_.bag;
+    const std::string frame = WorldFrameOf(*exported_);
+    if (!options_.calibration.empty() || (!bag.world_frame.empty() && bag.world_frame != frame)) {
+      choices_.push_back("exported from episode " + exported_->episode_id +
+                         ", whose box, range and task are left out: other poses were asked for");
+      exported_.reset();
+      return;
+    }
+    choices_.push_back("exported from episode " + exported_->episode_id +
+                       ": its box, range, task and source hold");
+    bag.world_frame = frame;
+    const bool are_cameras_given = !bag.color.empty();
+    for (const EpisodeCamera& camera : exported_->cameras) {
+      const std::string color = "/" + camera.name + "/color", depth = "/" + camera.name + "/depth";
+      if (are_cameras_given || bag_.Find(color) == nullptr || bag_.Find(depth) == nullptr) continue;
+      bag.color.push_back({camera.name, color});
+      bag.depth.push_back({camera.name, depth});
+    }
+    const double unit_m = exported_->cameras.front().depth_unit_m;
+    const bool is_same_unit =
+        std::all_of(exported_->cameras.begin(), exported_->cameras.end(),
+                    [&](const EpisodeCamera& camera) { return camera.depth_unit_m == unit_m; });
+    if (!options_.depth_unit_m && is_same_unit) options_.depth_unit_m = unit_m;
+    if (bag.robot_dir.empty()) {
+      if (exported_->robot) {
+        choices_.push_back("joints of robot " + exported_->robot->model +
+                           " are left out: --robot FOLDER takes them, such as that in the episode");
+      }
+      return;
+    }
+    if (!bag.step_duration_s) bag.step_duration_s = exported_->step_duration_s;
+    if (bag.joints.empty() && bag_.Find("/joint_states") != nullptr) bag.joints = {"/joint_states"};
+    if (bag.commands.empty() && bag_.Find("/joint_commands") != nullptr) {
+      bag.commands = "/joint_commands";
+    }
+  }
+
+  /// The manifest of the episode that was exported, but for what the files have.
+  void RestoreManifest(RecordedEpisode* episode) const {
+    EpisodeManifest& manifest = episode->manifest;
+    EpisodeSource source = exported_->source;
+    if (!options_.license.empty()) source.license = options_.license;
+    if (!options_.attribution.empty()) source.attribution = options_.attribution;
+    if (episode->skipped_count > 0) source.notes.push_back(manifest.source.notes.back());
+    manifest.source = std::move(source);
+    if (options_.episode_id.empty()) manifest.episode_id = exported_->episode_id;
+    manifest.created_time = exported_->created_time;
+    manifest.task_name = exported_->task_name;
+    manifest.task_text = exported_->task_text;
+    manifest.world_frame_name = exported_->world_frame_name;
+    manifest.workspace = exported_->workspace;
+    if (manifest.step_count == exported_->step_count) {
+      manifest.step_duration_s = exported_->step_duration_s;
+    }
+    episode->has_extent = true;
+    for (EpisodeCamera& camera : manifest.cameras) {
+      const auto known =
+          std::find_if(exported_->cameras.begin(), exported_->cameras.end(),
+                       [&](const EpisodeCamera& exported) { return exported.name == camera.name; });
+      episode->has_extent = episode->has_extent && known != exported_->cameras.end();
+      if (!episode->has_extent) return;
+      camera.near_m = known->near_m;
+      camera.far_m = known->far_m;
+    }
+  }
+
+  std::string FindingsText() const {
+    std::string text;
+    for (const Finding& finding : bag_.findings()) {
+      text += "; " + finding.field + ": " + finding.message;
+    }
+    return text;
+  }
 
   Status FindRobot() {
     if (options_.bag.robot_dir.empty()) {
@@ -115,6 +205,7 @@ class BagImport {
     if (!found_steps_.left_out.empty()) {
       episode.findings.push_back({"STEPS_LEFT_OUT", found_steps_.left_out, "source"});
     }
+    if (exported_) RestoreManifest(&episode);
     episode.read_frame = [this](int step, int camera) { return ReadFrame(step, camera); };
     return episode;
   }
@@ -150,8 +241,11 @@ class BagImport {
     INTERLACER_ASSIGN_OR_RETURN(EncodedRobot encoded, EncodeRobot(joints_->robot()));
     RobotInfo info;
     info.model = joints_->robot().name;
-    info.folder = "robot";
     info.folder_sha256 = encoded.sha256;
+    if (exported_ && exported_->robot && exported_->robot->folder_sha256 == info.folder_sha256) {
+      info = *exported_->robot;
+    }
+    info.folder = "robot";
     episode->manifest.robot = std::move(info);
     episode->robot_files = std::move(encoded.files);
     episode->manifest.states = JointColumns(joints_->robot());
@@ -194,8 +288,10 @@ class BagImport {
     return read;
   }
 
-  const ImportOptions& options_;
+  ImportOptions options_;
   BagIndex bag_;
+  std::optional<EpisodeManifest> exported_;
+  std::vector<std::string> choices_;
   BagCameras found_;
   std::optional<BagJoints> joints_;
   std::optional<BagEndEffectors> ends_;

@@ -105,6 +105,15 @@ Status WriteTables(const RecordedEpisode& recording, EpisodeWriter* writer) {
   return writer->WriteActions(recording.actions);
 }
 
+/// Range and box that the recording or the options say.
+void TakeExtent(const ImportOptions& options, EpisodeManifest* manifest) {
+  manifest->workspace = options.workspace.value_or(manifest->workspace);
+  for (EpisodeCamera& camera : manifest->cameras) {
+    camera.near_m = options.near_m.value_or(camera.near_m);
+    camera.far_m = options.far_m.value_or(camera.far_m);
+  }
+}
+
 /// Range and box; where they were computed, an error names what they come from.
 StatusOr<SceneExtent::Result> FindExtent(const RecordedEpisode& recording,
                                          const ImportOptions& options, const DepthFacts& facts) {
@@ -173,16 +182,20 @@ StatusOr<ImportReport> WriteEpisode(RecordedEpisode recording, const ImportOptio
   DepthFacts facts;
   INTERLACER_RETURN_IF_ERROR(WriteFrames(recording, options, writer.get(), &facts));
   INTERLACER_RETURN_IF_ERROR(WriteTables(recording, writer.get()));
-  INTERLACER_ASSIGN_OR_RETURN(const SceneExtent::Result found,
-                              FindExtent(recording, options, facts));
   EpisodeManifest& final_manifest = writer->manifest();
-  final_manifest.workspace = found.workspace;
-  for (EpisodeCamera& camera : final_manifest.cameras) {
-    camera.near_m = found.near_m;
-    camera.far_m = found.far_m;
+  if (recording.has_extent) {
+    TakeExtent(options, &final_manifest);
+  } else {
+    INTERLACER_ASSIGN_OR_RETURN(const SceneExtent::Result found,
+                                FindExtent(recording, options, facts));
+    final_manifest.workspace = found.workspace;
+    for (EpisodeCamera& camera : final_manifest.cameras) {
+      camera.near_m = found.near_m;
+      camera.far_m = found.far_m;
+    }
+    auto& notes = final_manifest.source.notes;
+    notes.insert(notes.end(), found.notes.begin(), found.notes.end());
   }
-  auto& notes = final_manifest.source.notes;
-  notes.insert(notes.end(), found.notes.begin(), found.notes.end());
   if (options.stop.stop_requested()) return Cancelled("import stopped");
   INTERLACER_RETURN_IF_ERROR(writer->Finish());
 

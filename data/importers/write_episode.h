@@ -27,7 +27,8 @@ struct RecordedFrame {
 };
 
 struct RecordedEpisode {
-  EpisodeManifest manifest;  ///< all but box, near and far
+  EpisodeManifest manifest;  ///< with box, near and far where has_extent
+  bool has_extent = false;   ///< else they are computed from the measured points
   /// Called from several threads.
   std::function<StatusOr<RecordedFrame>(int step, int camera)> read_frame;
   std::vector<std::vector<Transform>> poses;     ///< [cameras][steps]; empty for fixed cameras

@@ -132,6 +132,9 @@ Status McapReader::Scan(const Visitor& visit) {
       is_finished = true;
     } else if (opcode == Opcode::kChunk) {
       INTERLACER_RETURN_IF_ERROR(ScanChunk(record, visit));
+    } else if (opcode == Opcode::kMetadata && !is_cut && record.size <= kMaxMcapMetadataBytes) {
+      INTERLACER_ASSIGN_OR_RETURN(const Bytes content, ReadContent(record));
+      AddMetadata(content);
     } else if (!is_cut && (opcode == Opcode::kSchema || opcode == Opcode::kChannel ||
                            opcode == Opcode::kMessage)) {
       if (record.size > kMaxMcapRecordBytes) {
@@ -223,6 +226,18 @@ void McapReader::AddChannel(std::span<const std::uint8_t> content) {
   }
   channels_.emplace(id, static_cast<int>(topics_.size()));
   topics_.push_back(std::move(topic));
+}
+
+void McapReader::AddMetadata(std::span<const std::uint8_t> content) {
+  ByteReader reader(content);
+  FileMetadata metadata;
+  metadata.name = reader.Text();
+  ByteReader values(reader.Bytes(reader.Number<std::uint32_t>()));
+  while (values.ok() && values.left() > 0) {
+    std::string key = values.Text();
+    metadata.values.insert_or_assign(std::move(key), values.Text());
+  }
+  if (reader.ok() && values.ok()) metadata_.push_back(std::move(metadata));
 }
 
 void McapReader::AddFindings(std::uint64_t end, bool is_cut, bool is_finished) {

@@ -20,6 +20,8 @@ namespace interlacer {
 
 /// Largest chunk or message in memory.
 inline constexpr std::uint64_t kMaxMcapRecordBytes = std::uint64_t{1} << 30;
+/// Longer metadata are passed over.
+inline constexpr std::uint64_t kMaxMcapMetadataBytes = std::uint64_t{1} << 24;
 
 class McapReader : public MessageFile {
  public:
@@ -56,6 +58,7 @@ class McapReader : public MessageFile {
                const Visitor& visit);
   void AddSchema(std::span<const std::uint8_t> content);
   void AddChannel(std::span<const std::uint8_t> content);
+  void AddMetadata(std::span<const std::uint8_t> content);
   void AddFindings(std::uint64_t end, bool is_cut, bool is_finished);
 
   int file_;

@@ -31,6 +31,8 @@ enum class Opcode : std::uint8_t {
   kMessageIndex = 7,
   kChunkIndex = 8,
   kStatistics = 11,
+  kMetadata = 12,
+  kMetadataIndex = 13,
   kSummaryOffset = 14,
   kDataEnd = 15,
 };

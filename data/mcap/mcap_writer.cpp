@@ -69,6 +69,25 @@ Status McapWriter::PutRecord(Opcode opcode, std::span<const std::uint8_t> conten
   return Put(content);
 }
 
+Status McapWriter::WriteMetadata(const FileMetadata& metadata) {
+  ByteWriter values;
+  for (const auto& [key, value] : metadata.values) {
+    values.Text(key);
+    values.Text(value);
+  }
+  ByteWriter record;
+  record.Text(metadata.name);
+  record.Number(static_cast<std::uint32_t>(values.data().size()));
+  record.Bytes(values.data());
+  ByteWriter index;
+  index.Number(offset_);
+  INTERLACER_RETURN_IF_ERROR(PutRecord(Opcode::kMetadata, record.data()));
+  index.Number(static_cast<std::uint64_t>(mcap::kRecordHeadBytes + record.data().size()));
+  index.Text(metadata.name);
+  metadata_indices_.push_back(std::move(index.data()));
+  return Status::Ok();
+}
+
 std::uint16_t McapWriter::AddChannel(std::string_view topic, std::string_view message_encoding,
                                      std::string_view schema_name, std::string_view schema_encoding,
                                      std::span<const std::uint8_t> schema_data) {
@@ -167,13 +186,14 @@ Status McapWriter::PutSummary() {
   std::vector<Group> groups = {{Opcode::kSchema, schemas_},
                                {Opcode::kChannel, channels_},
                                {Opcode::kStatistics, {}},
-                               {Opcode::kChunkIndex, {}}};
+                               {Opcode::kChunkIndex, {}},
+                               {Opcode::kMetadataIndex, metadata_indices_}};
   ByteWriter statistics;
   statistics.Number(message_count_);
   statistics.Number(static_cast<std::uint16_t>(schemas_.size()));
   statistics.Number(static_cast<std::uint32_t>(channels_.size()));
   statistics.Number<std::uint32_t>(0);  // attachments
-  statistics.Number<std::uint32_t>(0);  // metadata
+  statistics.Number(static_cast<std::uint32_t>(metadata_indices_.size()));
   statistics.Number(static_cast<std::uint32_t>(chunk_indices_.size()));
   statistics.Number(first_time_ns_);
   statistics.Number(last_time_ns_);

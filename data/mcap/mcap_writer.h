@@ -1,7 +1,7 @@
 #pragma once
 
 /// Writes MCAP files that every reader opens: chunks of Zstandard with CRC and message index,
-/// summary with schemas, channels, statistics and chunk index.
+/// metadata, summary with schemas, channels, statistics and indices.
 ///
 /// The file is written beside its name and renamed by Finish; what is not finished is removed.
 /// Memory: one chunk. Errors: FAILED_PRECONDITION FILE_UNWRITABLE. Threads: one at a time.
@@ -18,6 +18,7 @@
 
 #include "common/status.h"
 #include "data/mcap/mcap_records.h"
+#include "data/mcap/message_file.h"
 
 namespace interlacer {
 
@@ -30,6 +31,8 @@ class McapWriter {
   McapWriter(const McapWriter&) = delete;
   McapWriter& operator=(const McapWriter&) = delete;
 
+  /// Before the first message: what is in front is read of a cut file too.
+  Status WriteMetadata(const FileMetadata& metadata);
   /// `schema_data` describes messages of `schema_name`, such as a FileDescriptorSet of "protobuf";
   /// equal schemas are written once. Gives the channel.
   std::uint16_t AddChannel(std::string_view topic, std::string_view message_encoding,
@@ -64,6 +67,7 @@ class McapWriter {
   /// Of the open chunk: times and offsets of messages by channel.
   std::map<std::uint16_t, std::vector<std::pair<std::uint64_t, std::uint64_t>>> chunk_messages_;
   std::vector<ChunkIndex> chunk_indices_;
+  std::vector<std::vector<std::uint8_t>> metadata_indices_;  // contents of their records
 };
 
 }  // namespace interlacer

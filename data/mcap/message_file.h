@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,6 +33,12 @@ struct MessageAddress {
   std::uint64_t offset = 0;  ///< of the data in the chunk, or in the record
   std::uint64_t size = 0;
   bool is_in_chunk = false;
+};
+
+/// Names and values that a container holds beside its messages.
+struct FileMetadata {
+  std::string name;
+  std::map<std::string, std::string> values;
 };
 
 struct FoundMessage {
@@ -58,12 +65,15 @@ class MessageFile {
   const std::string& path() const { return path_; }
   /// Of a scan: grows while it runs.
   const std::vector<MessageTopic>& topics() const { return topics_; }
+  /// Of a scan.
+  const std::vector<FileMetadata>& metadata() const { return metadata_; }
   /// Of a scan: FILE_CUT, FILE_UNFINISHED, CHUNK_DAMAGED, MESSAGE_DAMAGED.
   const std::vector<Finding>& findings() const { return findings_; }
 
  protected:
   std::string path_;
   std::vector<MessageTopic> topics_;
+  std::vector<FileMetadata> metadata_;
   std::vector<Finding> findings_;
 };
 

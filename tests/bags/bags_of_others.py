@@ -151,6 +151,8 @@ def check(source):
         reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory()])
         summary = reader.get_summary()
         assert summary.statistics.message_count == 4 * FRAMES and summary.chunk_indexes, summary
+        (record,) = reader.iter_metadata()
+        assert json.loads(record.metadata["manifest"])["step_count"] == FRAMES, record
         for frame, (schema, _, message, image) in enumerate(reader.iter_decoded_messages(topics=["/left/depth"])):
             assert schema.name == "foxglove.RawImage" and image.encoding == "16UC1", schema
             assert message.log_time == time_ns(frame), message.log_time

@@ -338,6 +338,14 @@ TEST_F(Hdf5ImportTest, DepthIsNeeded) {
   ExpectRefused(reason::NO_DEPTH, "front_image", "depth: none");
 }
 
+TEST_F(Hdf5ImportTest, ClipsWithPicturesOfTheirFirstFrameAloneAreRefused) {
+  H5Ldelete(file_, "data", H5P_DEFAULT);
+  for (const char* group : {"clip_7", "clip_7/camera_0"}) Group(group);
+  const std::vector<std::uint16_t> depth_mm(kHeight * kWidth, 1000);
+  Array("clip_7/camera_0/initial_depth", H5T_NATIVE_UINT16, {kHeight, kWidth}, depth_mm.data());
+  ExpectRefused(reason::NO_DEPTH, "PointWorld", "initial_depth in clip_7");
+}
+
 TEST_F(Hdf5ImportTest, WhatTheLibraryCannotReadIsNamed) {
   Demo("demo_0");
   H5Ldelete(file_, "data/demo_0/obs/front_depth", H5P_DEFAULT);

@@ -152,6 +152,27 @@ TEST_F(McapTest, WhatIsWrittenComesBack) {
   EXPECT_EQ(read.messages.at("/b")[3], "7" + std::string(500'000, 'x'));
 }
 
+TEST_F(McapTest, MetadataComeBackAlsoOfACutFile) {
+  const std::string path = folder_.File("metadata.mcap");
+  const FileMetadata first{"a", {{"key", "value"}, {"empty", ""}}}, second{"b", {}};
+  auto writer = McapWriter::Create(path);
+  ASSERT_TRUE((*writer)->WriteMetadata(first).ok());
+  ASSERT_TRUE((*writer)->WriteMetadata(second).ok());
+  const auto channel = (*writer)->AddChannel("/a", "protobuf", "A", "protobuf", {});
+  ASSERT_TRUE((*writer)->Write(channel, 0, BytesOf("x")).ok());
+  ASSERT_TRUE((*writer)->Finish().ok());
+  const std::string whole = *ReadTextFile(path);
+  for (const std::size_t size : {whole.size(), whole.size() / 2}) {
+    std::ofstream(path, std::ios::binary) << whole.substr(0, size);
+    auto file = McapReader::Open(path);
+    ASSERT_TRUE((*file)->Scan([](const FoundMessage&) { return Status::Ok(); }).ok());
+    ASSERT_EQ((*file)->metadata().size(), 2u);
+    EXPECT_EQ((*file)->metadata()[0].name, "a");
+    EXPECT_EQ((*file)->metadata()[0].values, first.values);
+    EXPECT_EQ((*file)->metadata()[1].name, "b");
+  }
+}
+
 TEST_F(McapTest, NothingIsLeftOfAFileThatIsNotFinished) {
   const std::string path = folder_.File("never.mcap");
   { const auto writer = McapWriter::Create(path); }

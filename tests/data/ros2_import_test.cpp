@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <map>
 
@@ -16,10 +17,12 @@
 #include "data/episode_reader.h"
 #include "data/exporters/mcap_export.h"
 #include "data/importers/importers.h"
+#include "data/manifest.h"
 #include "data/mcap/compression.h"
 #include "robots/forward_kinematics.h"
 #include "robots/robot_folder.h"
 #include "tests/data/bag_writer.h"
+#include "tests/data/synthetic_scene.h"
 #include "tests/robots/one_joint_robot.h"
 #include "tests/robots/seven_joint_robot.h"
 #include "tests/support/temp_folder.h"
@@ -417,6 +420,94 @@ TEST_F(Ros2ImportTest, AnExportedEpisodeIsTheSameEpisodeAgain) {
       EXPECT_EQ(after->CaptureTimeNs(step, 0), before->CaptureTimeNs(step, 0));
     }
   }
+}
+
+TEST_F(Ros2ImportTest, TheManifestOfAnExportedEpisodeComesBack) {
+  const std::string original = folder_.File("synthetic");
+  WriteSyntheticEpisode(original);
+  options_.source_dir = folder_.File("synthetic.mcap");
+  ASSERT_TRUE(ExportEpisodeAsMcap(original, options_.source_dir).ok());
+  options_.bag.world_frame = "";  // that of the episode
+  auto report = ImportRecording("ros2", options_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const EpisodeManifest before = *ReadManifest(original);
+  EpisodeManifest after = *ReadManifest(options_.episode_dir);
+  EXPECT_EQ(after.episode_id, before.episode_id);
+  EXPECT_EQ(after.created_time, before.created_time);
+  EXPECT_EQ(after.source, before.source);
+  EXPECT_EQ(after.task_name, before.task_name);
+  EXPECT_EQ(after.step_count, before.step_count);
+  EXPECT_EQ(after.step_duration_s, before.step_duration_s);
+  EXPECT_EQ(after.world_frame_name, before.world_frame_name);
+  EXPECT_EQ(after.workspace.min_m, before.workspace.min_m);
+  EXPECT_EQ(after.workspace.max_m, before.workspace.max_m);
+  ASSERT_EQ(after.cameras.size(), before.cameras.size());
+  const auto old = EpisodeReader::Open(original), again = EpisodeReader::Open(options_.episode_dir);
+  for (int camera = 0; camera < 2; ++camera) {
+    const auto index = static_cast<std::size_t>(camera);
+    EXPECT_EQ(after.cameras[index].name, before.cameras[index].name);
+    EXPECT_EQ(after.cameras[index].depth_unit_m, before.cameras[index].depth_unit_m);
+    EXPECT_EQ(after.cameras[index].near_m, before.cameras[index].near_m);
+    EXPECT_EQ(after.cameras[index].far_m, before.cameras[index].far_m);
+    EXPECT_EQ(again->ReadRawDepth(3, camera)->pixels, old->ReadRawDepth(3, camera)->pixels);
+    EXPECT_EQ(again->CameraAt(3, camera), old->CameraAt(3, camera));
+  }
+  ASSERT_FALSE(report->choices.empty());
+  EXPECT_NE(report->choices[0].find(before.episode_id), std::string::npos) << report->choices[0];
+
+  // Options win over what the file says of itself.
+  options_.overwrite = true;
+  options_.episode_id = "other";
+  options_.license = "CC0";
+  options_.far_m = 1.5;
+  ASSERT_TRUE(ImportRecording("ros2", options_).ok());
+  after = *ReadManifest(options_.episode_dir);
+  EXPECT_EQ(after.episode_id, "other");
+  EXPECT_EQ(after.source.license, "CC0");
+  EXPECT_EQ(after.source.seed, before.source.seed);
+  EXPECT_EQ(after.cameras[1].far_m, 1.5);
+  EXPECT_EQ(after.workspace.min_m, before.workspace.min_m);
+
+  // In another frame its box would lie elsewhere.
+  options_.bag.world_frame = "left_optical_frame";
+  report = ImportRecording("ros2", options_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  after = *ReadManifest(options_.episode_dir);
+  EXPECT_NE(after.workspace.min_m, before.workspace.min_m);
+  EXPECT_EQ(after.source.seed, std::nullopt);
+  EXPECT_NE(report->choices[0].find("left out"), std::string::npos) << report->choices[0];
+}
+
+TEST_F(Ros2ImportTest, WhatAnExportSaysWronglyOfItsEpisodeIsLeftOut) {
+  const std::string original = folder_.File("synthetic");
+  WriteSyntheticEpisode(original);
+  options_.source_dir = folder_.File("synthetic.mcap");
+  ASSERT_TRUE(ExportEpisodeAsMcap(original, options_.source_dir).ok());
+  std::string bytes = *ReadTextFile(options_.source_dir);
+  const std::size_t at = bytes.find("\"interlacer.episode\"");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 1] = 'X';
+  std::ofstream(options_.source_dir, std::ios::binary) << bytes;
+  options_.bag.world_frame = SyntheticManifest().world_frame_name;
+  const auto report = ImportRecording("ros2", options_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto& findings = report->validation.findings;
+  EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.reason == "EPISODE_RECORD_INVALID";
+  }));
+  EXPECT_EQ(ReadManifest(options_.episode_dir)->source.seed, std::nullopt);
+}
+
+TEST_F(Ros2ImportTest, ARefusalSaysThatTheFileIsCut) {
+  Fill();
+  testing::WriteMcapBag(options_.source_dir, messages_);
+  const std::string whole = *ReadTextFile(options_.source_dir);
+  std::ofstream(options_.source_dir, std::ios::binary) << whole.substr(0, 300);
+  const auto report = ImportRecording("ros2", options_);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.status().reason(), reason::NO_DEPTH);
+  EXPECT_NE(report.status().message().find("the file ends in the middle"), std::string::npos)
+      << report.status().ToString();
 }
 
 TEST_F(Ros2ImportTest, ARobotThatStandsStillIsFound) {
