@@ -64,6 +64,9 @@ TEST(Fuzz, Manifests) { DamageSeedsOf("manifests"); }
 // fm-38
 TEST(Fuzz, Tables) { DamageSeedsOf("tables"); }
 TEST(Fuzz, Arrays) { DamageSeedsOf("arrays"); }
+TEST(Fuzz, Messages) { DamageSeedsOf("messages"); }
+TEST(Fuzz, Mcap) { DamageSeedsOf("mcap"); }
+TEST(Fuzz, Sqlite) { DamageSeedsOf("sqlite"); }
 TEST(Fuzz, Costs) { DamageSeedsOf("costs"); }
 
 }  // namespace

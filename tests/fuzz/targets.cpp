@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <span>
+#include <utility>
 
 #include "client/planner/cost_file.h"
 #include "common/image_codec.h"
@@ -24,6 +25,7 @@
 #include "server/convert/output_options.h"
 #include "server/convert/scene_input.h"
 #include "server/transport/http2_gate.h"
+#include "tests/fuzz/bag_targets.h"
 #include "tests/support/fake_predictor.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/raw_http2.h"
@@ -34,22 +36,11 @@
 namespace interlacer::testing {
 namespace {
 
-/// Keeps the pixels of one accepted image below 25 KB.
-constexpr int kMaxSidePx = 64;
-
 std::span<const std::uint8_t> BytesIn(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
 std::string TextOf(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
-
-/// A refusal says why in a word and a sentence.
-void ExpectExplained(const Status& status) {
-  if (status.ok()) return;
-  EXPECT_FALSE(status.reason().empty()) << status.ToString();
-  EXPECT_FALSE(status.message().empty()) << status.reason();
-  EXPECT_NE(status.code(), StatusCode::kInternal) << status.ToString();
-}
 
 void ExpectSoundScene(const SceneInput& input, const ModelMetadata& metadata) {
   for (const Observation& observation : input.observations) {
@@ -65,6 +56,13 @@ void ExpectSoundScene(const SceneInput& input, const ModelMetadata& metadata) {
 }
 
 }  // namespace
+
+void ExpectExplained(const Status& status) {
+  if (status.ok()) return;
+  EXPECT_FALSE(status.reason().empty()) << status.ToString();
+  EXPECT_FALSE(status.message().empty()) << status.reason();
+  EXPECT_NE(status.code(), StatusCode::kInternal) << status.ToString();
+}
 
 /// What a server does with a request before it computes; true when it would compute.
 bool Admit(v1::PredictRolloutRequest request) {
@@ -296,14 +294,17 @@ constexpr char kCostSeed[] = R"({"schema": "interlacer.cost", "schema_version": 
 
 std::vector<FuzzTarget> FuzzTargets() {
   google::protobuf::SetLogHandler(nullptr);  // a line for each name that is not UTF-8
-  return {{"pictures", CheckPicture, PictureSeeds()},
-          {"requests", CheckRequest, {CompressedRequest().SerializeAsString()}},
-          {"connections", CheckConnection, {ConnectionSeed()}},
-          {"tensors", CheckTensors, {TensorSeed()}},
-          {"manifests", CheckManifest, {ManifestSeed()}},
-          {"arrays", CheckArray, ArraySeeds()},
-          {"tables", CheckTable, TableSeeds()},
-          {"costs", CheckCosts, {kCostSeed}}};
+  std::vector<FuzzTarget> targets = {
+      {"pictures", CheckPicture, PictureSeeds()},
+      {"requests", CheckRequest, {CompressedRequest().SerializeAsString()}},
+      {"connections", CheckConnection, {ConnectionSeed()}},
+      {"tensors", CheckTensors, {TensorSeed()}},
+      {"manifests", CheckManifest, {ManifestSeed()}},
+      {"arrays", CheckArray, ArraySeeds()},
+      {"tables", CheckTable, TableSeeds()},
+      {"costs", CheckCosts, {kCostSeed}}};
+  for (FuzzTarget& target : BagTargets()) targets.push_back(std::move(target));
+  return targets;
 }
 
 }  // namespace interlacer::testing

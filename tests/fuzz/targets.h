@@ -7,9 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "common/status.h"
 #include "interlacer/v1/interlacer_service.pb.h"
 
 namespace interlacer::testing {
+
+/// Keeps the pixels of one accepted image below 25 KB.
+inline constexpr int kMaxSidePx = 64;
 
 struct FuzzTarget {
   std::string name;
@@ -19,7 +23,11 @@ struct FuzzTarget {
   std::vector<std::string> seeds;
 };
 
-/// Pictures, requests, connections, tensors, manifests, arrays, tables, costs.
+/// A refusal says why in a word and a sentence.
+void ExpectExplained(const Status& status);
+
+/// Pictures, requests, connections, tensors, manifests, arrays, tables, costs, and those of
+/// tests/fuzz/bag_targets.h.
 std::vector<FuzzTarget> FuzzTargets();
 
 /// What a server does with a request before it computes; true when it would compute.
