@@ -12,4 +12,13 @@ Status ReadPinhole(const JsonObject& object, Camera* camera) {
   return Status::Ok();
 }
 
+void WritePinhole(const Camera& camera, nlohmann::ordered_json* json) {
+  json->update({{"width_px", camera.width_px},
+                {"height_px", camera.height_px},
+                {"fx_px", camera.fx_px},
+                {"fy_px", camera.fy_px},
+                {"cx_px", camera.cx_px},
+                {"cy_px", camera.cy_px}});
+}
+
 }  // namespace interlacer

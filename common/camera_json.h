@@ -9,5 +9,7 @@
 namespace interlacer {
 
 Status ReadPinhole(const JsonObject& object, Camera* camera);
+/// Adds the fields to `json`.
+void WritePinhole(const Camera& camera, nlohmann::ordered_json* json);
 
 }  // namespace interlacer

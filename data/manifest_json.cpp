@@ -201,14 +201,9 @@ Json SourceToJson(const EpisodeSource& source) {
 
 Json CameraToJson(const EpisodeCamera& item) {
   const Camera& camera = item.camera;
-  Json json = {{"name", item.name},
-               {"width_px", camera.width_px},
-               {"height_px", camera.height_px},
-               {"fx_px", camera.fx_px},
-               {"fy_px", camera.fy_px},
-               {"cx_px", camera.cx_px},
-               {"cy_px", camera.cy_px},
-               {"axes", "optical"}};
+  Json json = {{"name", item.name}};
+  WritePinhole(camera, &json);
+  json["axes"] = "optical";
   json["distortion"] = {{"model", NameOf(camera.distortion_model, kDistortionNames)},
                         {"coefficients", camera.distortion_coefficients}};
   json["near_m"] = item.near_m;

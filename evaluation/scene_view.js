@@ -118,20 +118,29 @@
       away[1] += y / length;
     }
     const isOneSided = Math.hypot(...away) > 0.3;
-    return {yaw: isOneSided ? Math.atan2(away[1], away[0]) : -Math.PI / 3, pitch: 0.6, distance: extent,
-            target: centre.slice()};
+    const view = {yaw: isOneSided ? Math.atan2(away[1], away[0]) : -Math.PI / 3, pitch: 0.6, target: centre.slice()};
+    return {...view, distance: distanceOfBox(view)};
   };
-  let eye = start();
   const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
   const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-  const axes = () => {
-    const back = [Math.cos(eye.yaw) * Math.cos(eye.pitch), Math.sin(eye.yaw) * Math.cos(eye.pitch), Math.sin(eye.pitch)];
-    const right = [-Math.sin(eye.yaw), Math.cos(eye.yaw), 0];
+  const axesOf = ({yaw, pitch}) => {
+    const back = [Math.cos(yaw) * Math.cos(pitch), Math.sin(yaw) * Math.cos(pitch), Math.sin(pitch)];
+    const right = [-Math.sin(yaw), Math.cos(yaw), 0];
     return {right, up: cross(back, right), back};
   };
+  // From where all corners of the workspace are in the picture.
+  const distanceOfBox = (view) => {
+    const {right, up, back} = axesOf(view), height = 0.95 * Math.tan(FIELD_OF_VIEW / 2);
+    const width = height * (canvas.clientWidth / canvas.clientHeight || 1);
+    return Math.max(...[0, 1, 2, 3, 4, 5, 6, 7].map((bits) => {
+      const away = corner(bits).map((value, axis) => value - view.target[axis]);
+      return dot(away, back) + Math.max(Math.abs(dot(away, right)) / width, Math.abs(dot(away, up)) / height);
+    }));
+  };
+  let eye = start();
   // Column-major clip_from_world.
   const viewMatrix = () => {
-    const {right, up, back} = axes();
+    const {right, up, back} = axesOf(eye);
     const place = eye.target.map((value, axis) => value + eye.distance * back[axis]);
     const f = 1 / Math.tan(FIELD_OF_VIEW / 2), aspect = canvas.width / canvas.height;
     const near = NEAR_SHARE * eye.distance, far = FAR_SHARE * eye.distance;
@@ -345,7 +354,7 @@
     redraw();
   };
   const move = (dx_px, dy_px) => {
-    const {right, up} = axes(), metres = (2 * eye.distance * Math.tan(FIELD_OF_VIEW / 2)) / canvas.clientHeight;
+    const {right, up} = axesOf(eye), metres = (2 * eye.distance * Math.tan(FIELD_OF_VIEW / 2)) / canvas.clientHeight;
     eye.target = eye.target.map((value, axis) => value + metres * (dy_px * up[axis] - dx_px * right[axis]));
     redraw();
   };

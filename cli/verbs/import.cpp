@@ -232,8 +232,7 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
                             ->needs(series);
   verb->add_option("--joint-unit", options.lerobot.joint_unit,
                    "lerobot: rad or deg, the unit of angles; required; a gripper in deg must be "
-                   "named by --joints, since LeRobot writes many in percent")
-      ->check(CLI::IsMember({"rad", "deg"}));
+                   "named by --joints, since LeRobot writes many in percent");
   verb->add_option("--demo", options.hdf5.demo, "hdf5: demonstration, such as demo_0");
   verb->add_option("--depth-kind", options.hdf5.depth_kind,
                    "hdf5: metres, or z_buffer (pictures upside down); needed without camera_info")

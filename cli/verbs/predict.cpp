@@ -13,10 +13,12 @@
 #include "cli/shipped_models.h"
 #include "cli/validation_text.h"
 #include "cli/verbs/verbs.h"
+#include "common/camera_json.h"
 #include "common/file_io.h"
 #include "common/image_codec.h"
 #include "common/json.h"
 #include "common/npy.h"
+#include "common/transform_json.h"
 #include "common/version.h"
 #include "data/manifest.h"
 #include "data/point_cloud_io.h"
@@ -111,6 +113,21 @@ nlohmann::ordered_json ScoresJson(const EpisodeEvaluation& evaluation) {
   return scores;
 }
 
+/// The rectified cameras of the pictures.
+nlohmann::ordered_json CamerasJson(const PredictionTask& task) {
+  nlohmann::ordered_json cameras = nlohmann::ordered_json::array();
+  for (const TargetView& target : task.targets) {
+    for (const RenderTarget& view : task.output.render_targets) {
+      if (view.name != target.name) continue;
+      nlohmann::ordered_json camera = {{"name", target.name}};
+      WritePinhole(*view.camera, &camera);
+      camera["world_from_camera"] = TransformToJson(view.camera->world_from_camera);
+      cameras.push_back(std::move(camera));
+    }
+  }
+  return cameras;
+}
+
 nlohmann::ordered_json PredictionJson(const PredictOptions& options, const EpisodeReader& episode,
                                       const PredictionTask& task,
                                       const EpisodeEvaluation& evaluation,
@@ -130,6 +147,7 @@ nlohmann::ordered_json PredictionJson(const PredictOptions& options, const Episo
                                  {"seed", options.request.seed},
                                  {"target_background", options.background},
                                  {"render", NameOf(task.output.render_mode)},
+                                 {"cameras", CamerasJson(task)},
                                  {"location", backend.location()},
                                  {"device", backend.device_name()},
                                  {"model", ToJson(backend.metadata())},

@@ -9,11 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "common/camera_json.h"
 #include "common/duration.h"
 #include "common/file_io.h"
 #include "common/image_codec.h"
 #include "common/json.h"
 #include "common/npy.h"
+#include "common/transform_json.h"
 #include "data/bags/messages.h"
 #include "data/episode_joints.h"
 #include "data/episode_reader.h"
@@ -123,6 +125,38 @@ Status WriteParticles(const std::string& folder, int step, std::int64_t time_ns,
                                       : std::span<const std::uint8_t>());
 }
 
+struct PredictedCamera {
+  std::string name;
+  Camera camera;
+};
+
+/// Nothing of a prediction that does not say them.
+StatusOr<std::vector<PredictedCamera>> CamerasOf(const JsonObject& prediction) {
+  std::vector<PredictedCamera> cameras;
+  if (!prediction.Has("cameras")) return cameras;
+  INTERLACER_ASSIGN_OR_RETURN(const auto items, prediction.GetObjects("cameras"));
+  for (const JsonObject& item : items) {
+    PredictedCamera& made = cameras.emplace_back();
+    INTERLACER_ASSIGN_OR_RETURN(made.name, item.Get<std::string>("name"));
+    INTERLACER_RETURN_IF_ERROR(ReadPinhole(item, &made.camera));
+    INTERLACER_ASSIGN_OR_RETURN(const JsonObject pose, item.GetObject("world_from_camera"));
+    INTERLACER_ASSIGN_OR_RETURN(made.camera.world_from_camera, TransformFromJson(pose));
+  }
+  return cameras;
+}
+
+/// They stand still: a moving camera's prediction is seen from where it was at the start.
+Status WriteCameras(const std::vector<PredictedCamera>& cameras, std::int64_t time_ns,
+                    RecordingFile* file) {
+  std::vector<TransformMessage> transforms;
+  for (const auto& [name, camera] : cameras) {
+    INTERLACER_RETURN_IF_ERROR(file->WriteCalibration(
+        "/" + name + "/calibration", CameraInfoOf(time_ns, FrameOf(name), camera)));
+    transforms.push_back({time_ns, "world", FrameOf(name), camera.world_from_camera});
+  }
+  return transforms.empty() ? Status::Ok() : file->WriteTransforms(time_ns, transforms);
+}
+
 }  // namespace
 
 Status ExportEpisodeAsMcap(const std::string& episode_dir, const std::string& path,
@@ -167,10 +201,12 @@ Status ExportPredictionAsMcap(const std::string& prediction_dir, const std::stri
                     "step_count 0 to 999 and step_duration_s above 0",
                     std::to_string(step_count) + " and " + std::to_string(step_duration_s));
   }
+  INTERLACER_ASSIGN_OR_RETURN(const auto cameras, CamerasOf(prediction));
   INTERLACER_ASSIGN_OR_RETURN(RecordingFile file, RecordingFile::Create(path, options.profile));
   for (int step = 0; step <= step_count; ++step) {
     if (options.stop.stop_requested()) return Cancelled("export stopped");
     const std::int64_t time_ns = ToNanoseconds(step * step_duration_s);
+    INTERLACER_RETURN_IF_ERROR(WriteCameras(cameras, time_ns, &file));
     INTERLACER_RETURN_IF_ERROR(WriteParticles(prediction_dir + "/particles", step, time_ns, &file));
     for (const auto& [folder, topic] :
          {std::pair("/views", "/prediction/"), std::pair("/truth", "/truth/")}) {

@@ -7,7 +7,8 @@
 /// CAMERA_optical_frame and of the robot's links for the measured joints; /joint_states and
 /// /joint_commands by joint. Stamps are the capture times; joints have those of the first camera.
 /// Prediction: /prediction/particles in the frame `world`, coloured where the build has Open3D,
-/// /prediction/CAMERA and /truth/CAMERA; stamps count from the newest observed step.
+/// /prediction/CAMERA and /truth/CAMERA, /CAMERA/calibration and /tf of their cameras; stamps count
+/// from the newest observed step.
 /// An episode's manifest is a metadata record (data/episode_record.h), so that `import ros2` reads
 /// it back as it was. Memory: one step. Errors: those of
 /// data/episode_reader.h, common/file_io.h and data/mcap/mcap_writer.h; SCHEMA_INVALID; CANCELLED.

@@ -8,6 +8,7 @@
 
 #include "common/duration.h"
 #include "common/file_io.h"
+#include "common/printable_text.h"
 #include "common/transforms.h"
 #include "data/importers/intrinsics.h"
 #include "data/importers/source_files.h"
@@ -175,9 +176,13 @@ StatusOr<std::vector<TumImage>> ReadList(const ImportOptions& options, const std
     return is_absent;
   });
   if (absent.empty()) return images;
-  const std::string message = std::to_string(absent.size()) + " of " +
-                              std::to_string(absent.size() + images.size()) +
-                              " listed images are not there or empty: " + AbbreviatedList(absent);
+  const bool is_other_encoding = ValidUtf8(absent.front()) != absent.front();
+  const std::string message =
+      std::to_string(absent.size()) + " of " + std::to_string(absent.size() + images.size()) +
+      " listed images are not there or empty: " + AbbreviatedList(absent) +
+      (is_other_encoding ? "; the list is not UTF-8: iconv -f LATIN1 -t UTF-8 turns it, if "
+                           "it is Latin-1"
+                         : "");
   if (images.empty()) {
     return NotFound(reason::FILE_NOT_FOUND, folder + name + ": " + message)
         .WithField(folder + name);

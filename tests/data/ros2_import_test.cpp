@@ -13,9 +13,11 @@
 
 #include "common/file_io.h"
 #include "common/image_codec.h"
+#include "common/npy.h"
 #include "common/transforms.h"
 #include "data/episode_reader.h"
 #include "data/exporters/mcap_export.h"
+#include "data/importers/bag_index.h"
 #include "data/importers/importers.h"
 #include "data/manifest.h"
 #include "data/mcap/compression.h"
@@ -496,6 +498,46 @@ TEST_F(Ros2ImportTest, WhatAnExportSaysWronglyOfItsEpisodeIsLeftOut) {
     return finding.reason == "EPISODE_RECORD_INVALID";
   }));
   EXPECT_EQ(ReadManifest(options_.episode_dir)->source.seed, std::nullopt);
+}
+
+TEST(McapExport, APredictionHasPicturesParticlesAndTheirCameras) {
+  const TempFolder folder;
+  const std::string prediction = folder.File("prediction"), path = folder.File("out.mcap");
+  for (const char* name : {"/views/left", "/truth/left", "/particles"}) {
+    std::filesystem::create_directories(prediction + name);
+  }
+  std::ofstream(prediction + "/prediction.json")
+      << R"({"step_count": 1, "step_duration_s": 0.5, "cameras": [{"name": "left", "width_px": 4,
+             "height_px": 3, "fx_px": 5, "fy_px": 6, "cx_px": 1.5, "cy_px": 1, "world_from_camera":
+             {"translation_m": [1, 2, 3], "rotation_xyzw": [0, 0, 0, 1]}}]})";
+  const RgbImage picture{4, 3, std::vector<std::uint8_t>(36, 7)};
+  for (const std::string step : {"step_000", "step_001"}) {
+    ASSERT_TRUE(WritePngFile(picture, prediction + "/views/left/" + step + ".png").ok());
+    ASSERT_TRUE(WritePngFile(picture, prediction + "/truth/left/" + step + ".png").ok());
+    const std::vector<float> points(6, 0.25f);
+    const std::int64_t shape[] = {2, 3};
+    ASSERT_TRUE(WriteFileAtomic(prediction + "/particles/" + step + ".npy",
+                                EncodeNpy(std::span<const float>(points), shape))
+                    .ok());
+  }
+  for (const McapProfile profile : {McapProfile::kFoxglove, McapProfile::kRos2}) {
+    McapExportOptions options;
+    options.profile = profile;
+    ASSERT_TRUE(ExportPredictionAsMcap(prediction, path, options).ok());
+    const auto bag = BagIndex::Read(path, {});
+    ASSERT_TRUE(bag.ok()) << bag.status().ToString();
+    for (const char* topic :
+         {"/prediction/left", "/truth/left", "/prediction/particles", "/left/calibration", "/tf"}) {
+      ASSERT_NE(bag->Find(topic), nullptr) << topic;
+      EXPECT_EQ(bag->Find(topic)->message_count, 2) << topic;
+    }
+    EXPECT_EQ(bag->Find("/left/calibration")->info->k[4], 6);
+    EXPECT_EQ(bag->Find("/left/calibration")->info->frame_id,
+              bag->Find("/prediction/left")->frame_id);
+    const auto pose = bag->frames().At("world", "left_optical_frame", 500'000'000, 0);
+    ASSERT_TRUE(pose.ok()) << pose.status().ToString();
+    EXPECT_EQ(pose->translation_m, (Vec3d{1, 2, 3}));
+  }
 }
 
 TEST_F(Ros2ImportTest, ARefusalSaysThatTheFileIsCut) {

@@ -340,6 +340,15 @@ TEST_F(TumImportTest, ListsMayBeginWithAByteOrderMark) {
   EXPECT_EQ(report->frame_count, 1);
 }
 
+TEST_F(TumImportTest, AListInAnotherEncodingIsNamedAsSuch) {
+  fs::rename(options_.source_dir + "/rgb/0.png", options_.source_dir + "/rgb/m\xC3\xA4rz.png");
+  WriteText("rgb.txt", "10.0 rgb/m\xE4rz.png\n");  // Latin-1
+  const auto report = ImportRecording("tum", options_);
+  EXPECT_EQ(report.status().reason(), "FILE_NOT_FOUND");
+  EXPECT_NE(report.status().message().find("iconv"), std::string::npos)
+      << report.status().ToString();
+}
+
 TEST_F(TumImportTest, AStopLeavesNothingAndProgressIsTold) {
   std::vector<std::int64_t> told;
   options_.on_frame = [&](std::int64_t done, std::int64_t total) {
