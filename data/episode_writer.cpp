@@ -108,8 +108,9 @@ Status EpisodeWriter::WriteRelative(const std::string& relative_path,
   fs::create_directories(path.parent_path(), error);
   if (error) return CannotWrite(path.string(), error);
   INTERLACER_RETURN_IF_ERROR(WriteUnflushed(path.string(), data));
+  std::string hash = Sha256Hex(data);
   const std::lock_guard<std::mutex> lock(mutex_);
-  file_hashes_.emplace_back(relative_path, Sha256Hex(data));
+  file_hashes_.emplace_back(relative_path, std::move(hash));
   return Status::Ok();
 }
 

@@ -11,6 +11,25 @@ namespace {
 
 constexpr std::uint16_t kLargestDepthInteger = 65535;
 constexpr std::size_t kConstantMinPixels = 1000;
+/// Rows that tell what share of a picture lies inside; larger pictures are thinned.
+constexpr int kRatioRows = 160;
+
+/// Every `stride`-th row, as a camera with longer pixels sees it.
+double WorkspaceRatio(const DepthImage16& depth, Camera camera, const LiftRegion& region) {
+  const int stride = std::max(1, depth.height_px / kRatioRows);
+  camera.height_px = (depth.height_px + stride - 1) / stride;
+  camera.fy_px /= stride;
+  camera.cy_px /= stride;
+  DepthImage16 rows{depth.width_px, camera.height_px, depth.unit_m, {}};
+  rows.pixels.reserve(static_cast<std::size_t>(rows.width_px) * rows.height_px);
+  for (int v = 0; v < depth.height_px; v += stride) {
+    const auto row = depth.pixels.begin() + static_cast<std::ptrdiff_t>(v) * depth.width_px;
+    rows.pixels.insert(rows.pixels.end(), row, row + depth.width_px);
+  }
+  const auto classes = ClassifyPixels(camera, DepthToMeters(rows), region);
+  return static_cast<double>(std::count(classes.begin(), classes.end(), PixelClass::kValid)) /
+         static_cast<double>(classes.size());
+}
 
 }  // namespace
 
@@ -22,12 +41,9 @@ FrameFacts MeasureFrame(const EpisodeReader& episode, int step, int camera, bool
   if (!raw.ok()) return facts;
   const EpisodeManifest& manifest = episode.manifest();
   const EpisodeCamera& item = manifest.cameras[camera];
-  const auto classes = ClassifyPixels(episode.CameraAt(step, camera), DepthToMeters(*raw),
-                                      {manifest.workspace, item.near_m, item.far_m});
+  facts.workspace_ratio = WorkspaceRatio(*raw, episode.CameraAt(step, camera),
+                                         {manifest.workspace, item.near_m, item.far_m});
   const auto pixel_count = static_cast<double>(raw->pixels.size());
-  facts.workspace_ratio =
-      static_cast<double>(std::count(classes.begin(), classes.end(), PixelClass::kValid)) /
-      pixel_count;
   const std::vector<std::uint32_t> counts = CountDepths(*raw);
   facts.valid_depth_ratio = 1 - counts[0] / pixel_count;
   facts.saturated_ratio = counts[kLargestDepthInteger] / pixel_count;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <numbers>
+#include <optional>
 #include <set>
 #include <span>
 #include <system_error>
@@ -169,20 +170,33 @@ class Validator {
                                 ? episode_.step_count()
                                 : std::max(1, episode_.step_count() * pairs / kMaxComparedPairs);
     const int pair_stride = std::max(1, pairs / kMaxComparedPairs);
-    std::vector<double> medians_m;
+    struct Pair {
+      int step, camera;
+      std::optional<CrossCameraDistance> distance{};
+    };
+    std::vector<Pair> compared;
     for (int step = 0; step < episode_.step_count(); step += step_stride) {
       for (int camera = 0; camera < pairs; camera += pair_stride) {
-        if (!ViewsOverlap(episode_.CameraAt(step, camera), episode_.CameraAt(step, camera + 1),
-                          manifest_.cameras[camera].far_m, CompareLimits())) {
-          continue;
+        if (ViewsOverlap(episode_.CameraAt(step, camera), episode_.CameraAt(step, camera + 1),
+                         manifest_.cameras[camera].far_m, CompareLimits())) {
+          compared.push_back({step, camera});
         }
-        const auto a = episode_.ReadView(step, camera);
-        const auto b = episode_.ReadView(step, camera + 1);
-        if (!a.ok() || !b.ok()) continue;  // reported with its camera
-        const auto distance = MeasureCrossCameraDistance(*a, *b, RegionOf(manifest_, camera));
-        if (distance.median_m >= 0) medians_m.push_back(distance.median_m);
-        ReportDistance(distance, a->camera_name + ", " + b->camera_name, step);
       }
+    }
+    ParallelFor(std::ssize(compared), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (Pair& pair : std::span(compared).subspan(begin, end - begin)) {
+        const auto a = episode_.ReadView(pair.step, pair.camera);
+        const auto b = episode_.ReadView(pair.step, pair.camera + 1);
+        if (!a.ok() || !b.ok()) continue;  // reported with its camera
+        pair.distance = MeasureCrossCameraDistance(*a, *b, RegionOf(manifest_, pair.camera));
+      }
+    });
+    std::vector<double> medians_m;
+    for (const auto& [step, camera, distance] : compared) {
+      if (!distance) continue;
+      if (distance->median_m >= 0) medians_m.push_back(distance->median_m);
+      const std::string& other = manifest_.cameras[camera + 1].name;
+      ReportDistance(*distance, manifest_.cameras[camera].name + ", " + other, step);
     }
     if (medians_m.empty()) return;
     std::sort(medians_m.begin(), medians_m.end());

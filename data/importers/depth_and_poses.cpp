@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/number_text.h"
+#include "common/thread_pool.h"
 #include "common/transforms.h"
 #include "data/depth.h"
 #include "data/importers/color_agreement.h"
@@ -113,11 +114,18 @@ struct Agreement {
 };
 
 Agreement MeasureAgreement(const ViewPairs& pairs, double factor) {
+  std::vector<Agreement> of_pairs(pairs.size());
+  ParallelFor(std::ssize(pairs), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const auto& [a, b] = pairs[static_cast<std::size_t>(i)];
+      of_pairs[static_cast<std::size_t>(i)] = {RelativeDistance(a, b, factor),
+                                               ColorCorrelation(a, b, factor)};
+    }
+  });
   std::vector<double> distances, correlations;
-  for (const auto& [a, b] : pairs) {
-    if (const auto distance = RelativeDistance(a, b, factor)) distances.push_back(*distance);
-    const auto correlation = ColorCorrelation(a, b, factor);
-    if (correlation) correlations.push_back(*correlation);
+  for (const Agreement& of_pair : of_pairs) {
+    if (of_pair.distance) distances.push_back(*of_pair.distance);
+    if (of_pair.correlation) correlations.push_back(*of_pair.correlation);
   }
   return {MedianOrNone(std::move(distances)), MedianOrNone(std::move(correlations))};
 }
