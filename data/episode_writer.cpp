@@ -222,7 +222,8 @@ Status EpisodeWriter::CheckComplete() const {
   return Status::Ok();
 }
 
-Status EpisodeWriter::Finish() {
+StatusOr<std::string> EpisodeWriter::Complete() {
+  if (is_complete_) return partial_dir_;
   INTERLACER_RETURN_IF_ERROR(CheckComplete());
   std::sort(file_hashes_.begin(), file_hashes_.end());
   std::string lines;
@@ -232,6 +233,12 @@ Status EpisodeWriter::Finish() {
   INTERLACER_RETURN_IF_ERROR(ValidateManifest(manifest_));
   INTERLACER_RETURN_IF_ERROR(
       WriteJsonFile(partial_dir_ + "/" + kManifestFile, ManifestToJson(manifest_)));
+  is_complete_ = true;
+  return partial_dir_;
+}
+
+Status EpisodeWriter::Finish() {
+  INTERLACER_RETURN_IF_ERROR(Complete().status());
   if (syncfs(partial_fd_) != 0) {
     return CannotWrite(partial_dir_, {errno, std::generic_category()});
   }

@@ -55,7 +55,10 @@ class EpisodeWriter {
   /// The manifest that Finish will write; callers may add notes or a box computed from the frames.
   EpisodeManifest& manifest() { return manifest_; }
 
-  /// Refuses an episode with missing frames or tables, writes hashes and manifest, renames.
+  /// Refuses an episode with missing frames or tables, writes hashes and manifest. Gives the
+  /// folder, which can be read until Finish gives it its name; nothing else may be written.
+  StatusOr<std::string> Complete();
+  /// Completes the episode, waits for the disk and renames.
   Status Finish();
 
  private:
@@ -70,7 +73,7 @@ class EpisodeWriter {
   int partial_fd_;  // opened before the first file: from then on syncfs tells of failed writes
   EpisodeManifest manifest_;
   bool overwrite_;
-  bool finished_ = false;
+  bool is_complete_ = false, finished_ = false;
   std::mutex mutex_;  // guards the two below
   std::set<std::pair<int, int>> written_frames_;
   std::vector<std::pair<std::string, std::string>> file_hashes_;  // path, hash

@@ -131,14 +131,14 @@ StatusOr<SceneExtent::Result> FindExtent(const RecordedEpisode& recording,
 }
 
 /// Findings about the source before those of the episode.
-Status AddSourceFindings(const RecordedEpisode& recording, const ImportOptions& options,
+Status AddSourceFindings(const RecordedEpisode& recording, const std::string& episode_dir,
                          const DepthCodes& codes, ImportReport* report) {
   std::vector<Finding> findings = recording.findings;
   for (Finding& finding : DescribeCodes(codes, recording.manifest.cameras.front().depth_unit_m)) {
     findings.push_back(std::move(finding));
   }
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode,
-                              EpisodeReader::Open(options.episode_dir, {false}));
+                              EpisodeReader::Open(episode_dir, {false}));
   if (auto suspect = CompareDepthWithPoses(episode)) findings.push_back(*std::move(suspect));
   auto& all = report->validation.findings;
   all.insert(all.begin(), findings.begin(), findings.end());
@@ -197,8 +197,9 @@ StatusOr<ImportReport> WriteEpisode(RecordedEpisode recording, const ImportOptio
     notes.insert(notes.end(), found.notes.begin(), found.notes.end());
   }
   if (options.stop.stop_requested()) return Cancelled("import stopped");
-  INTERLACER_RETURN_IF_ERROR(writer->Finish());
 
+  // The disk works while the episode is validated.
+  INTERLACER_ASSIGN_OR_RETURN(const std::string written_dir, writer->Complete());
   ImportReport report;
   report.frame_count = final_manifest.step_count * static_cast<int>(final_manifest.cameras.size());
   report.skipped_count = recording.skipped_count;
@@ -206,9 +207,10 @@ StatusOr<ImportReport> WriteEpisode(RecordedEpisode recording, const ImportOptio
   // be measured.
   INTERLACER_ASSIGN_OR_RETURN(
       report.validation,
-      ValidateEpisode(options.episode_dir,
+      ValidateEpisode(written_dir,
                       {.verify_hashes = false, .decode_colors = false, .stop = options.stop}));
-  INTERLACER_RETURN_IF_ERROR(AddSourceFindings(recording, options, facts.codes, &report));
+  INTERLACER_RETURN_IF_ERROR(AddSourceFindings(recording, written_dir, facts.codes, &report));
+  INTERLACER_RETURN_IF_ERROR(writer->Finish());
   return report;
 }
 
