@@ -18,6 +18,7 @@
 #include "common/checked_math.h"
 #include "common/file_io.h"
 #include "common/png_stream.h"
+#include "common/values_of_bytes.h"
 
 namespace interlacer {
 namespace {
@@ -86,19 +87,14 @@ struct PngHeader {
   int color_type = 0;
 };
 
-std::uint32_t BigEndian32(const std::uint8_t* p) {
-  return (std::uint32_t{p[0]} << 24) | (std::uint32_t{p[1]} << 16) | (std::uint32_t{p[2]} << 8) |
-         p[3];
-}
-
 StatusOr<PngHeader> ReadPngHeader(Bytes data) {
   constexpr std::size_t kHeaderBytes = 33;  // magic 8, length 4, "IHDR" 4, content 13, CRC 4
   if (!StartsWith(data, kPngMagic)) return Undecodable("not a PNG but " + ContentHint(data));
   if (data.size() < kHeaderBytes || std::memcmp(data.data() + 12, "IHDR", 4) != 0) {
     return Undecodable("PNG without a header: " + std::to_string(data.size()) + " bytes");
   }
-  const std::uint32_t width = BigEndian32(data.data() + 16);
-  const std::uint32_t height = BigEndian32(data.data() + 20);
+  const std::uint32_t width = BigEndianNumber<std::uint32_t>(data.data() + 16);
+  const std::uint32_t height = BigEndianNumber<std::uint32_t>(data.data() + 20);
   if (width == 0 || height == 0 || width > 0x7fffffffu || height > 0x7fffffffu) {
     return Undecodable("PNG with an impossible size");
   }
@@ -215,7 +211,8 @@ std::vector<std::uint8_t> PixelParts(Bytes data) {
   std::string_view last;
   std::size_t at = kPngMagic.size();
   while (data.size() - at >= kFrameBytes && last != "IEND") {
-    const std::size_t bytes = std::size_t{BigEndian32(data.data() + at)} + kFrameBytes;
+    const std::size_t bytes =
+        std::size_t{BigEndianNumber<std::uint32_t>(data.data() + at)} + kFrameBytes;
     if (bytes > data.size() - at) break;
     last = {reinterpret_cast<const char*>(data.data()) + at + 4, 4};
     const bool is_critical = (last.front() & 0x20) == 0 && last != "IEND";

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "common/check.h"
+#include "common/values_of_bytes.h"
 
 namespace interlacer {
 namespace {
@@ -31,11 +32,6 @@ std::size_t PixelBytes(PlainPngKind kind) { return kind == PlainPngKind::kRgb8 ?
 
 void PutBigEndian32(std::uint32_t value, std::uint8_t* out) {
   for (int i = 0; i < 4; ++i) out[i] = static_cast<std::uint8_t>(value >> (24 - 8 * i));
-}
-
-std::uint32_t GetBigEndian32(const std::uint8_t* in) {
-  return (std::uint32_t{in[0]} << 24) | (std::uint32_t{in[1]} << 16) | (std::uint32_t{in[2]} << 8) |
-         in[3];
 }
 
 std::array<std::uint8_t, kHeaderBytes> Header(PlainPngKind kind, int width_px, int height_px) {
@@ -160,7 +156,7 @@ bool SplitParts(Bytes data, Bytes* header, std::vector<Bytes>* compressed) {
   }
   bool is_last_pixels = false;
   for (std::size_t at = kSignature.size(); data.size() - at >= kPartFrameBytes;) {
-    const std::size_t size = GetBigEndian32(data.data() + at);
+    const std::size_t size = BigEndianNumber<std::uint32_t>(data.data() + at);
     if (size > data.size() - at - kPartFrameBytes) return false;
     const std::string_view name(reinterpret_cast<const char*>(data.data()) + at + 4, 4);
     const Bytes content = data.subspan(at + 8, size);
@@ -173,7 +169,7 @@ bool SplitParts(Bytes data, Bytes* header, std::vector<Bytes>* compressed) {
       return false;
     }
     if (is_critical && libdeflate_crc32(0, content.data() - 4, size + 4) !=
-                           GetBigEndian32(content.data() + size)) {
+                           BigEndianNumber<std::uint32_t>(content.data() + size)) {
       return false;
     }
     if (is_header) *header = content;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/file_io.h"
+#include "common/values_of_bytes.h"
 #include "data/mcap/compression.h"
 #include "data/mcap/mcap_reader.h"
 
@@ -37,21 +38,20 @@ std::string AddressOf(const std::string& path) {
 /// Whether the file has the pages that its header counts. SQLite takes what lies beyond the end of
 /// a cut file for zeros, also in the middle of a message.
 Status CheckLength(const std::string& path) {
-  std::array<char, 100> head{};
+  std::array<char, 100> text{};
   std::ifstream file(path, std::ios::binary);
-  file.read(head.data(), head.size());
-  const auto number = [&head](std::size_t at, int bytes) {
-    std::int64_t value = 0;
-    for (int i = 0; i < bytes; ++i) value = 256 * value + static_cast<unsigned char>(head[at + i]);
-    return value;
-  };
+  file.read(text.data(), text.size());
+  const auto* const head = reinterpret_cast<const std::uint8_t*>(text.data());
   // The count is valid where the last change was made by who writes it.
-  if (!file || number(24, 4) != number(92, 4)) return Status();
-  const std::int64_t page_bytes = number(16, 2) == 1 ? 65536 : number(16, 2);
+  const auto change = BigEndianNumber<std::uint32_t>(head + 24);
+  if (!file || change != BigEndianNumber<std::uint32_t>(head + 92)) return Status();
+  const auto page_size = BigEndianNumber<std::uint16_t>(head + 16);
+  const std::int64_t page_bytes = page_size == 1 ? 65536 : page_size;
+  const std::int64_t expected = page_bytes * BigEndianNumber<std::uint32_t>(head + 28);
   INTERLACER_ASSIGN_OR_RETURN(const std::int64_t got, FileSizeBytes(path));
-  if (got >= page_bytes * number(28, 4)) return Status();
+  if (got >= expected) return Status();
   return Mismatch(reason::FILE_UNREADABLE, path,
-                  std::to_string(page_bytes * number(28, 4)) + " bytes, as its header says",
+                  std::to_string(expected) + " bytes, as its header says",
                   std::to_string(got) +
                       ": the file is cut; copy it anew, or save what is left by `sqlite3 FILE "
                       ".recover | sqlite3 NEW.db3`");

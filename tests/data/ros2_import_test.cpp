@@ -211,6 +211,29 @@ TEST_F(Ros2ImportTest, ACutFileOfSqliteIsRefusedWithAWayOut) {
   }
 }
 
+TEST_F(Ros2ImportTest, AFileOfSqliteWithChangesBesideItIsNotTakenForCut) {
+  Fill();
+  const std::string written = folder_.File("written.db3");
+  testing::WriteSqliteBag(written, messages_);
+  sqlite3* base = nullptr;
+  ASSERT_EQ(sqlite3_open(written.c_str(), &base), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(base,
+                         "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; CREATE TABLE "
+                         "more(x BLOB); INSERT INTO more VALUES(zeroblob(500000));"
+                         "DELETE FROM messages WHERE timestamp > 101500000000",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  // As a recorder that was killed leaves them.
+  options_.source_dir = folder_.File("recorded.db3");
+  for (const std::string end : {"", "-wal"}) {
+    std::filesystem::copy_file(written + end, options_.source_dir + end);
+  }
+  sqlite3_close(base);
+  const auto report = ImportRecording("ros2", options_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->frame_count, 15);
+}
+
 TEST_F(Ros2ImportTest, ACutFileIsReadAsFarAsItGoes) {
   Fill();
   // So much that there are several chunks.
