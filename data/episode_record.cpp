@@ -1,5 +1,7 @@
 #include "data/episode_record.h"
 
+#include <algorithm>
+
 #include "common/json.h"
 #include "data/manifest.h"
 
@@ -25,8 +27,17 @@ StatusOr<EpisodeManifest> ParseEpisodeRecord(const std::map<std::string, std::st
   return ParseManifest(document);
 }
 
+std::string OpticalFrameOf(const std::string& camera_name) {
+  return camera_name + "_optical_frame";
+}
+
 std::string WorldFrameOf(const EpisodeManifest& manifest) {
-  return manifest.world_frame_name.empty() ? "world" : manifest.world_frame_name;
+  std::string name = manifest.world_frame_name;
+  name.erase(0, name.starts_with('/') ? 1 : 0);
+  const bool is_of_camera =
+      std::any_of(manifest.cameras.begin(), manifest.cameras.end(),
+                  [&](const EpisodeCamera& camera) { return OpticalFrameOf(camera.name) == name; });
+  return name.empty() || is_of_camera ? "world" : name;
 }
 
 }  // namespace interlacer

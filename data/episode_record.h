@@ -18,7 +18,10 @@ inline constexpr char kEpisodeRecordName[] = "interlacer.episode";
 std::map<std::string, std::string> MakeEpisodeRecord(const EpisodeManifest& manifest);
 StatusOr<EpisodeManifest> ParseEpisodeRecord(const std::map<std::string, std::string>& record);
 
-/// Name of the frame of an episode's poses among transforms: that of the manifest, else "world".
+/// Name of a camera's frame among transforms.
+std::string OpticalFrameOf(const std::string& camera_name);
+/// Name of the frame of an episode's poses among transforms: that of the manifest without a leading
+/// slash, or "world" where it is empty or that of a camera.
 std::string WorldFrameOf(const EpisodeManifest& manifest);
 
 }  // namespace interlacer

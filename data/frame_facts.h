@@ -15,7 +15,8 @@ struct FrameFacts {
   Status color;  ///< OK if the colour image can be decoded
   Status depth;  ///< OK if the depth image can; the numbers below hold only then
   double valid_depth_ratio = 0;
-  /// Share of pixels inside workspace and range, of every n-th row, 160 rows at least.
+  /// Share of pixels inside workspace and range: valid_depth_ratio times what lies inside of the
+  /// measured pixels of 160 rows or more.
   double workspace_ratio = 0;
   std::optional<double> median_depth_m;
   double saturated_ratio = 0;  ///< share of 65535, which is no distance but the end of the integers

@@ -164,6 +164,20 @@ std::vector<PixelClass> ClassifyPixels(const Camera& camera, const DepthImage& d
   return classes;
 }
 
+std::vector<PixelClass> ClassifyRows(const Camera& camera, const DepthImage& depth_of_rows,
+                                     std::span<const int> rows_px, const LiftRegion& region) {
+  const std::size_t width = static_cast<std::size_t>(camera.width_px);
+  INTERLACER_CHECK(depth_of_rows.pixels_m.size() == width * rows_px.size(),
+                   "depths do not fit the rows");
+  std::vector<PixelClass> classes(depth_of_rows.pixels_m.size());
+  const PixelLifter lifter(camera, region);
+  for (std::size_t i = 0; i < rows_px.size(); ++i) {
+    const auto depths_m = std::span(depth_of_rows.pixels_m).subspan(i * width, width);
+    lifter.ClassifyRow(rows_px[i], depths_m, &classes[i * width]);
+  }
+  return classes;
+}
+
 LiftedPoints UnprojectViews(std::span<const RgbdView> views, const LiftRegion& region) {
   LiftedPoints points;
   std::int64_t first_index = 0;

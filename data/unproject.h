@@ -55,6 +55,10 @@ PixelRayTables MakePixelRayTables(const Camera& camera);
 std::vector<PixelClass> ClassifyPixels(const Camera& camera, const DepthImage& depth,
                                        const LiftRegion& region);
 
+/// The same for rows of the picture by their numbers: [rows,width], as `depth_of_rows`.
+std::vector<PixelClass> ClassifyRows(const Camera& camera, const DepthImage& depth_of_rows,
+                                     std::span<const int> rows_px, const LiftRegion& region);
+
 /// All valid pixels.
 LiftedPoints UnprojectViews(std::span<const RgbdView> views, const LiftRegion& region);
 

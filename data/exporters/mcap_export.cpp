@@ -28,8 +28,6 @@
 namespace interlacer {
 namespace {
 
-std::string FrameOf(const std::string& camera) { return camera + "_optical_frame"; }
-
 /// Joints by name: those of the robot, without one the names of the columns.
 JointsMessage JointsOf(const EpisodeReader& episode, const MotionTable& motion,
                        const NumberTable& table, int step, std::int64_t time_ns) {
@@ -73,7 +71,7 @@ Status WriteTransforms(const EpisodeReader& episode, const std::string& world, i
   std::vector<TransformMessage> transforms;
   for (int camera = 0; camera < episode.camera_count(); ++camera) {
     const std::string& name = episode.manifest().cameras[static_cast<std::size_t>(camera)].name;
-    transforms.push_back({episode.CaptureTimeNs(step, camera), world, FrameOf(name),
+    transforms.push_back({episode.CaptureTimeNs(step, camera), world, OpticalFrameOf(name),
                           episode.CameraAt(step, camera).world_from_camera});
   }
   const std::int64_t time_ns = episode.CaptureTimeNs(step, 0);
@@ -151,8 +149,8 @@ Status WriteCameras(const std::vector<PredictedCamera>& cameras, std::int64_t ti
   std::vector<TransformMessage> transforms;
   for (const auto& [name, camera] : cameras) {
     INTERLACER_RETURN_IF_ERROR(file->WriteCalibration(
-        "/" + name + "/calibration", CameraInfoOf(time_ns, FrameOf(name), camera)));
-    transforms.push_back({time_ns, "world", FrameOf(name), camera.world_from_camera});
+        "/" + name + "/calibration", CameraInfoOf(time_ns, OpticalFrameOf(name), camera)));
+    transforms.push_back({time_ns, "world", OpticalFrameOf(name), camera.world_from_camera});
   }
   return transforms.empty() ? Status::Ok() : file->WriteTransforms(time_ns, transforms);
 }
@@ -172,7 +170,7 @@ Status ExportEpisodeAsMcap(const std::string& episode_dir, const std::string& pa
     INTERLACER_RETURN_IF_ERROR(WriteJoints(episode, step, episode.CaptureTimeNs(step, 0), &file));
     for (int camera = 0; camera < episode.camera_count(); ++camera) {
       const std::string& name = episode.manifest().cameras[static_cast<std::size_t>(camera)].name;
-      const std::string frame = FrameOf(name);
+      const std::string frame = OpticalFrameOf(name);
       const std::int64_t time_ns = episode.CaptureTimeNs(step, camera);
       INTERLACER_RETURN_IF_ERROR(
           file.WriteCalibration("/" + name + "/calibration",
@@ -216,7 +214,7 @@ Status ExportPredictionAsMcap(const std::string& prediction_dir, const std::stri
         if (!std::filesystem::exists(picture, error)) continue;
         INTERLACER_ASSIGN_OR_RETURN(const RgbImage image, ReadRgbFile(picture));
         INTERLACER_RETURN_IF_ERROR(
-            file.WriteColor(topic + camera, FrameOf(camera), time_ns, image));
+            file.WriteColor(topic + camera, OpticalFrameOf(camera), time_ns, image));
       }
     }
     if (options.on_step) options.on_step(step + 1, step_count + 1);

@@ -294,12 +294,14 @@ StatusOr<Camera> CameraFrom(const BagTopic& info_topic, const BagTopic& image) {
   return camera;
 }
 
-StatusOr<double> DepthUnitM(const BagTopic& depth, const ImportOptions& options,
-                            BagCameras* found) {
+StatusOr<double> DepthUnitM(const std::string& camera, const BagTopic& depth,
+                            const ImportOptions& options, BagCameras* found) {
   if (depth.pixels != PixelKind::kDepthMeters) return options.depth_unit_m.value_or(kMillimeterM);
+  std::optional<double> given_m = options.depth_unit_m;
+  const auto known = options.bag.depth_units_m.find(camera);
+  if (!given_m && known != options.bag.depth_units_m.end()) given_m = known->second;
   INTERLACER_ASSIGN_OR_RETURN(
-      const double unit_m,
-      UnitOfMetres(depth.metres, options.depth_unit_m, depth.topic.name, &found->findings));
+      const double unit_m, UnitOfMetres(depth.metres, given_m, depth.topic.name, &found->findings));
   found->notes.push_back(depth.topic.name + ": metres became integers of " +
                          NumberText(1000 * unit_m) + " mm");
   return unit_m;
@@ -383,7 +385,8 @@ StatusOr<BagCameras> FindCameras(const BagIndex& bag, const ImportOptions& optio
       camera.camera = camera.calibration->camera;
       INTERLACER_RETURN_IF_ERROR(CheckSize(camera.camera, *pair.color, source + " " + pair.name));
     }
-    INTERLACER_ASSIGN_OR_RETURN(camera.depth_unit_m, DepthUnitM(*pair.depth, options, &found));
+    INTERLACER_ASSIGN_OR_RETURN(camera.depth_unit_m,
+                                DepthUnitM(pair.name, *pair.depth, options, &found));
     INTERLACER_RETURN_IF_ERROR(AddFrames(&camera, &found.unpaired_count));
     found.choices.push_back("camera " + pair.name + ": colour " + pair.color->topic.name +
                             ", depth " + pair.depth->topic.name + ", calibration " + source +

@@ -93,16 +93,22 @@ StatusOr<BagIndex> BagIndex::Read(const std::string& path, const std::stop_token
     }));
     const auto& findings = file->findings();
     index.findings_.insert(index.findings_.end(), findings.begin(), findings.end());
-    index.AddExportedEpisode(*file);
+    INTERLACER_RETURN_IF_ERROR(index.AddExportedEpisode(*file));
     index.files_.push_back(std::move(file));
   }
   index.Finish();
   return index;
 }
 
-void BagIndex::AddExportedEpisode(const MessageFile& file) {
+Status BagIndex::AddExportedEpisode(const MessageFile& file) {
   for (const FileMetadata& metadata : file.metadata()) {
     if (metadata.name != kEpisodeRecordName) continue;
+    if (!episode_record_.empty() && metadata.values != episode_record_) {
+      return Mismatch(reason::ARGUMENT_INVALID, "source",
+                      "files of one recording; import each export by itself",
+                      "exports of several episodes, the second in " + file.path());
+    }
+    episode_record_ = metadata.values;
     auto manifest = ParseEpisodeRecord(metadata.values);
     if (manifest.ok()) {
       exported_episode_ = *std::move(manifest);
@@ -113,6 +119,7 @@ void BagIndex::AddExportedEpisode(const MessageFile& file) {
            file.path()});
     }
   }
+  return Status::Ok();
 }
 
 const BagTopic* BagIndex::Find(const std::string& topic) const {

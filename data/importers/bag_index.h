@@ -76,7 +76,7 @@ class BagIndex {
   Status Add(int file, const FoundMessage& message, BagTopic* topic);
   Status AddImage(int file, const FoundMessage& message, BagTopic* topic);
   Status AddTransforms(const FoundMessage& message, const BagTopic& topic);
-  void AddExportedEpisode(const MessageFile& file);
+  Status AddExportedEpisode(const MessageFile& file);
   void AddStampFindings(const BagTopic& topic);
   void Finish();
 
@@ -85,6 +85,7 @@ class BagIndex {
   FrameTree frames_;
   std::int64_t transforms_left_out_ = 0;
   std::string first_transform_left_out_;
+  std::map<std::string, std::string> episode_record_;
   std::optional<EpisodeManifest> exported_episode_;
   std::vector<Finding> findings_;
 };

@@ -56,6 +56,10 @@ class StepFinder {
                       "data to " + SecondsText(last_ns) + " s");
     }
     std::vector<std::int64_t> moments;
+    if (options_.bag.are_frames_steps) {
+      found_.step_ns = ToNanoseconds(*options_.bag.step_duration_s);
+      return base.times_ns;
+    }
     const bool is_grid = joints() != nullptr || options_.bag.step_duration_s;
     if (!is_grid) {
       for (auto time = begin; time < base.times_ns.end() && *time <= last_ns;
@@ -84,15 +88,17 @@ class StepFinder {
   }
 
   /// All that belongs to a moment, or why something is missing.
-  StatusOr<BagStep> StepAt(std::int64_t moment_ns) const {
+  StatusOr<BagStep> StepAt(std::size_t number, std::int64_t moment_ns) const {
     BagStep step;
     std::int64_t state_time_ns = moment_ns;
     for (const BagCamera& camera : cameras()) {
-      const int frame = NearestTime(camera.times_ns, moment_ns);
+      const bool is_of_frames = options_.bag.are_frames_steps;
+      const int frame =
+          is_of_frames ? static_cast<int>(number) : NearestTime(camera.times_ns, moment_ns);
       const std::int64_t time_ns = camera.times_ns[frame];
       // One lost image is borne with, more are a gap.
       const std::int64_t limit_ns = std::max<std::int64_t>(camera.spacing_ns, 1);
-      if (std::abs(time_ns - moment_ns) > limit_ns) {
+      if (!is_of_frames && std::abs(time_ns - moment_ns) > limit_ns) {
         return NotFound(reason::TIMESTAMP_INVALID,
                         "no image of " + camera.name + " near " + SecondsText(moment_ns) + " s");
       }
@@ -158,8 +164,8 @@ class StepFinder {
     std::vector<BagStep> run;
     Status first_problem;
     const bool may_skip = !joints() && !options_.bag.step_duration_s;
-    for (const std::int64_t moment_ns : moments) {
-      auto step = StepAt(moment_ns);
+    for (std::size_t number = 0; number < moments.size(); ++number) {
+      auto step = StepAt(number, moments[number]);
       // Nor does one image serve two steps.
       const bool is_repeated = step.ok() && !run.empty() && run.back().frames == step->frames;
       if (step.ok() && !is_repeated) {

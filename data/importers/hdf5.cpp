@@ -19,30 +19,33 @@
 namespace interlacer {
 namespace {
 
-/// The first clip of PointWorld's layout; empty: none.
-std::string FirstClip(const Hdf5File& file) {
-  const std::vector<std::string> groups = file.Names("/");
-  const auto is_clip = [&](const std::string& group) {
-    const std::vector<std::string> names = file.Names(group);
-    return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-      return file.Has(group + "/" + name + "/initial_depth");
-    });
-  };
-  const auto found = std::find_if(groups.begin(), groups.end(), is_clip);
-  return found == groups.end() ? "" : *found;
+/// Groups that are looked into for PointWorld's clips, and how deep.
+constexpr int kMostGroups = 100, kMostDepth = 3;
+
+/// The first group with the pictures of PointWorld's layout; empty: none.
+std::string FindClip(const Hdf5File& file, const std::string& group, int depth, int* left) {
+  if (file.Has(group + "/initial_depth")) return group.empty() ? "/" : group;
+  if (depth == kMostDepth) return "";
+  for (const std::string& name : file.Names(group.empty() ? "/" : group)) {
+    if (--*left < 0) return "";
+    std::string found = FindClip(file, group + "/" + name, depth + 1, left);
+    if (!found.empty()) return found;
+  }
+  return "";
 }
 
 /// Path of the demonstration's group.
 StatusOr<std::string> FindDemo(const Hdf5File& file, const std::string& demo) {
-  std::vector<std::string> demos = file.Names("data");
-  std::sort(demos.begin(), demos.end(), NaturalLess);
-  if (const std::string clip = FirstClip(file); demos.empty() && !clip.empty()) {
+  int left = kMostGroups;
+  if (const std::string clip = FindClip(file, "", 0, &left); !clip.empty()) {
     return Mismatch(reason::NO_DEPTH, file.path(),
                     "colour and depth of every step; PointWorld's clips have those of their first "
                     "frame and flows of points after it: import the recording that they were made "
                     "from",
                     "initial_depth in " + clip);
   }
+  std::vector<std::string> demos = file.Names("data");
+  std::sort(demos.begin(), demos.end(), NaturalLess);
   if (demos.empty()) {
     return Mismatch(reason::SCHEMA_INVALID, file.path(),
                     "demonstrations as data/demo_0/obs, as robomimic and robosuite write them",

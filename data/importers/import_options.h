@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -36,6 +37,10 @@ struct BagOptions {
   std::string world_frame;
   std::string robot_dir;
   std::optional<double> step_duration_s;
+  /// What an export says (data/importers/exported_episode.h): depth units by camera where the
+  /// options say none, and that the images of every camera are the steps.
+  std::map<std::string, double> depth_units_m{};
+  bool are_frames_steps = false;
 };
 
 /// Of an HDF5 file (data/importers/hdf5.h); joints, end effectors, robot and step duration are

@@ -4,13 +4,14 @@
 #include <optional>
 #include <utility>
 
+#include "common/number_text.h"
 #include "common/transforms.h"
-#include "data/episode_record.h"
 #include "data/importers/bag_cameras.h"
 #include "data/importers/bag_end_effectors.h"
 #include "data/importers/bag_joints.h"
 #include "data/importers/bag_steps.h"
 #include "data/importers/bag_world.h"
+#include "data/importers/exported_episode.h"
 #include "data/importers/joint_columns.h"
 #include "data/importers/write_episode.h"
 #include "data/manifest.h"
@@ -26,10 +27,11 @@ constexpr double kSameDirection = 1e-6;
 
 class BagImport {
  public:
-  BagImport(const ImportOptions& options, BagIndex bag) : options_(options), bag_(std::move(bag)) {}
+  BagImport(const ImportOptions& options, BagIndex bag)
+      : given_(options), options_(options), bag_(std::move(bag)) {}
 
   StatusOr<ImportReport> Run() {
-    TakeExportedEpisode();
+    exported_ = TakeExportedEpisode(bag_, &options_, &choices_);
     // What is missing in a file that is cut or damaged may be what was cut.
     if (const Status status = FindSteps(); !status.ok()) {
       return Status(status.code(), status.reason(), status.message() + FindingsText())
@@ -52,6 +54,7 @@ class BagImport {
 
   Status FindSteps() {
     INTERLACER_ASSIGN_OR_RETURN(found_, FindCameras(bag_, options_));
+    if (exported_) FitSteps();
     INTERLACER_RETURN_IF_ERROR(CheckWorldFrame(bag_, found_, world()));
     INTERLACER_RETURN_IF_ERROR(FindRobot());
     INTERLACER_RETURN_IF_ERROR(CheckLinks());
@@ -66,74 +69,31 @@ class BagImport {
     return Status::Ok();
   }
 
-  /// What an export says of its episode stands where the options say nothing else.
-  void TakeExportedEpisode() {
-    exported_ = bag_.exported_episode();
-    if (!exported_) return;
-    BagOptions& bag = options_.bag;
-    const std::string frame = WorldFrameOf(*exported_);
-    if (!options_.calibration.empty() || (!bag.world_frame.empty() && bag.world_frame != frame)) {
-      choices_.push_back("exported from episode " + exported_->episode_id +
-                         ", whose box, range and task are left out: other poses were asked for");
-      exported_.reset();
+  /// Steps are those that were exported, unless the options or the stamps say otherwise.
+  void FitSteps() {
+    const bool has_all = FitCameras(*exported_, &found_);
+    if (given_.bag.step_duration_s) return;
+    if (!IsStepPlausible(*exported_, found_)) {
+      found_.findings.push_back({"EPISODE_RECORD_INVALID",
+                                 "the exported episode is said to have steps of " +
+                                     NumberText(exported_->step_duration_s) +
+                                     " s, which its images contradict",
+                                 "source"});
       return;
     }
-    choices_.push_back("exported from episode " + exported_->episode_id +
-                       ": its box, range, task and source hold");
-    bag.world_frame = frame;
-    const bool are_cameras_given = !bag.color.empty();
-    for (const EpisodeCamera& camera : exported_->cameras) {
-      const std::string color = "/" + camera.name + "/color", depth = "/" + camera.name + "/depth";
-      if (are_cameras_given || bag_.Find(color) == nullptr || bag_.Find(depth) == nullptr) continue;
-      bag.color.push_back({camera.name, color});
-      bag.depth.push_back({camera.name, depth});
-    }
-    const double unit_m = exported_->cameras.front().depth_unit_m;
-    const bool is_same_unit =
-        std::all_of(exported_->cameras.begin(), exported_->cameras.end(),
-                    [&](const EpisodeCamera& camera) { return camera.depth_unit_m == unit_m; });
-    if (!options_.depth_unit_m && is_same_unit) options_.depth_unit_m = unit_m;
-    if (bag.robot_dir.empty()) {
-      if (exported_->robot) {
-        choices_.push_back("joints of robot " + exported_->robot->model +
-                           " are left out: --robot FOLDER takes them, such as that in the episode");
-      }
-      return;
-    }
-    if (!bag.step_duration_s) bag.step_duration_s = exported_->step_duration_s;
-    if (bag.joints.empty() && bag_.Find("/joint_states") != nullptr) bag.joints = {"/joint_states"};
-    if (bag.commands.empty() && bag_.Find("/joint_commands") != nullptr) {
-      bag.commands = "/joint_commands";
-    }
+    options_.bag.are_frames_steps = has_all && given_.frame_stride == 1;
+    const double step_s = exported_->step_duration_s;
+    const bool is_grid = !options_.bag.robot_dir.empty() &&
+                         1e9 * step_s >= static_cast<double>(found_.cameras.front().spacing_ns);
+    if (is_grid || options_.bag.are_frames_steps) options_.bag.step_duration_s = step_s;
   }
 
-  /// The manifest of the episode that was exported, but for what the files have.
-  void RestoreManifest(RecordedEpisode* episode) const {
-    EpisodeManifest& manifest = episode->manifest;
-    EpisodeSource source = exported_->source;
-    if (!options_.license.empty()) source.license = options_.license;
-    if (!options_.attribution.empty()) source.attribution = options_.attribution;
-    if (episode->skipped_count > 0) source.notes.push_back(manifest.source.notes.back());
-    manifest.source = std::move(source);
-    if (options_.episode_id.empty()) manifest.episode_id = exported_->episode_id;
-    manifest.created_time = exported_->created_time;
-    manifest.task_name = exported_->task_name;
-    manifest.task_text = exported_->task_text;
-    manifest.world_frame_name = exported_->world_frame_name;
-    manifest.workspace = exported_->workspace;
-    if (manifest.step_count == exported_->step_count) {
-      manifest.step_duration_s = exported_->step_duration_s;
-    }
-    episode->has_extent = true;
-    for (EpisodeCamera& camera : manifest.cameras) {
-      const auto known =
-          std::find_if(exported_->cameras.begin(), exported_->cameras.end(),
-                       [&](const EpisodeCamera& exported) { return exported.name == camera.name; });
-      episode->has_extent = episode->has_extent && known != exported_->cameras.end();
-      if (!episode->has_extent) return;
-      camera.near_m = known->near_m;
-      camera.far_m = known->far_m;
-    }
+  /// Whether the import does more than to read what was exported.
+  bool IsChanged(const RecordedEpisode& episode) const {
+    const BagOptions& bag = given_.bag;
+    return !options_.bag.are_frames_steps || episode.skipped_count > 0 || !bag.color.empty() ||
+           !bag.joints.empty() || !bag.commands.empty() || !bag.end_effectors.empty() ||
+           given_.depth_unit_m || (exported_->actions && joints_ && !joints_->has_commands());
   }
 
   std::string FindingsText() const {
@@ -205,7 +165,12 @@ class BagImport {
     if (!found_steps_.left_out.empty()) {
       episode.findings.push_back({"STEPS_LEFT_OUT", found_steps_.left_out, "source"});
     }
-    if (exported_) RestoreManifest(&episode);
+    if (exported_) {
+      if (options_.bag.are_frames_steps) {
+        episode.manifest.step_duration_s = exported_->step_duration_s;
+      }
+      RestoreManifest(*exported_, given_, IsChanged(episode), &episode, &choices_);
+    }
     episode.read_frame = [this](int step, int camera) { return ReadFrame(step, camera); };
     return episode;
   }
@@ -288,7 +253,8 @@ class BagImport {
     return read;
   }
 
-  ImportOptions options_;
+  const ImportOptions& given_;
+  ImportOptions options_;  ///< with what an export says
   BagIndex bag_;
   std::optional<EpisodeManifest> exported_;
   std::vector<std::string> choices_;

@@ -176,7 +176,9 @@ StatusOr<std::vector<TumImage>> ReadList(const ImportOptions& options, const std
     return is_absent;
   });
   if (absent.empty()) return images;
-  const bool is_other_encoding = ValidUtf8(absent.front()) != absent.front();
+  const bool is_other_encoding =
+      std::any_of(absent.begin(), absent.end(),
+                  [](const std::string& entry) { return ValidUtf8(entry) != entry; });
   const std::string message =
       std::to_string(absent.size()) + " of " + std::to_string(absent.size() + images.size()) +
       " listed images are not there or empty: " + AbbreviatedList(absent) +

@@ -132,7 +132,9 @@ Status McapReader::Scan(const Visitor& visit) {
       is_finished = true;
     } else if (opcode == Opcode::kChunk) {
       INTERLACER_RETURN_IF_ERROR(ScanChunk(record, visit));
-    } else if (opcode == Opcode::kMetadata && !is_cut && record.size <= kMaxMcapMetadataBytes) {
+    } else if (opcode == Opcode::kMetadata && !is_cut &&
+               record.size <= kMaxMcapMetadataBytes - metadata_bytes_) {
+      metadata_bytes_ += record.size;
       INTERLACER_ASSIGN_OR_RETURN(const Bytes content, ReadContent(record));
       AddMetadata(content);
     } else if (!is_cut && (opcode == Opcode::kSchema || opcode == Opcode::kChannel ||

@@ -20,7 +20,7 @@ namespace interlacer {
 
 /// Largest chunk or message in memory.
 inline constexpr std::uint64_t kMaxMcapRecordBytes = std::uint64_t{1} << 30;
-/// Longer metadata are passed over.
+/// Of all metadata; what goes beyond is passed over.
 inline constexpr std::uint64_t kMaxMcapMetadataBytes = std::uint64_t{1} << 24;
 
 class McapReader : public MessageFile {
@@ -67,6 +67,7 @@ class McapReader : public MessageFile {
   std::map<std::uint16_t, int> channels_;         // indices of topics
   std::int64_t message_count_ = 0, damaged_message_count_ = 0, damaged_chunk_count_ = 0;
   std::string first_damage_;
+  std::uint64_t metadata_bytes_ = 0;
 
   mutable std::mutex mutex_;  // guards the chunks read last, the newest in front
   mutable std::list<std::pair<std::uint64_t, std::shared_ptr<const Bytes>>> chunks_;

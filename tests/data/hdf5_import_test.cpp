@@ -343,7 +343,7 @@ TEST_F(Hdf5ImportTest, ClipsWithPicturesOfTheirFirstFrameAloneAreRefused) {
   for (const char* group : {"clip_7", "clip_7/camera_0"}) Group(group);
   const std::vector<std::uint16_t> depth_mm(kHeight * kWidth, 1000);
   Array("clip_7/camera_0/initial_depth", H5T_NATIVE_UINT16, {kHeight, kWidth}, depth_mm.data());
-  ExpectRefused(reason::NO_DEPTH, "PointWorld", "initial_depth in clip_7");
+  ExpectRefused(reason::NO_DEPTH, "PointWorld", "initial_depth in /clip_7/camera_0");
 }
 
 TEST_F(Hdf5ImportTest, WhatTheLibraryCannotReadIsNamed) {

@@ -8,9 +8,13 @@
 
 #include "common/file_io.h"
 #include "common/transforms.h"
+#include "data/episode_reader.h"
+#include "data/episode_writer.h"
+#include "data/frame_facts.h"
 #include "data/overlay.h"
 #include "data/scene_input.h"
 #include "data/scene_report.h"
+#include "data/unproject.h"
 #include "data/validate.h"
 #include "tests/data/synthetic_scene.h"
 #include "tests/support/temp_folder.h"
@@ -162,6 +166,42 @@ TEST_F(SceneEpisodeTest, AGoodEpisodeValidatesWithoutFindings) {
   EXPECT_TRUE(report->findings.empty()) << report->findings.front().message;
   EXPECT_EQ(report->frame_count, 2 * kSyntheticStepCount);
   EXPECT_GT(report->cross_camera_distance_m, 0);
+}
+
+TEST(FrameFacts, TheShareInsideFollowsThatOfAllPixels) {
+  constexpr int kHeight = 480;
+  constexpr double kTolerance = 0.03;  // a third of the rows tells
+  const Camera camera = SyntheticCamera(true, 480, kHeight);
+  for (const int period : {0, 2, 3, 4}) {
+    TempFolder folder;
+    EpisodeManifest manifest = SyntheticManifest();
+    manifest.kind = EpisodeKind::kStaticViews;
+    manifest.step_count = 1;
+    manifest.actions = manifest.states = std::nullopt;
+    manifest.cameras.resize(1);
+    manifest.cameras[0].camera = camera;
+    manifest.workspace.max_m[0] = 0.2;  // cuts the table
+    const RgbdView view = SyntheticView(camera);
+    DepthImage16 depth = ToIntegers(view.depth);
+    for (int v = 0; v < kHeight; ++v) {
+      if (period == 0 || v % period != 0) continue;
+      std::fill_n(depth.pixels.begin() + static_cast<std::ptrdiff_t>(v) * depth.width_px,
+                  depth.width_px, std::uint16_t{0});
+    }
+    auto writer = EpisodeWriter::Create(folder.File("episode"), manifest);
+    ASSERT_TRUE((*writer)->WriteFrame(0, 0, view.color, depth).ok());
+    ASSERT_TRUE((*writer)->Finish().ok());
+    const auto episode = EpisodeReader::Open(folder.File("episode"));
+    const FrameFacts facts = MeasureFrame(*episode, 0, 0, true);
+    const auto classes =
+        ClassifyPixels(camera, DepthToMeters(depth),
+                       {manifest.workspace, manifest.cameras[0].near_m, manifest.cameras[0].far_m});
+    const auto inside = std::count(classes.begin(), classes.end(), PixelClass::kValid);
+    const double all = static_cast<double>(inside) / static_cast<double>(classes.size());
+    EXPECT_GT(all, 0.1);
+    EXPECT_NEAR(facts.workspace_ratio, all, kTolerance) << period;
+    EXPECT_LE(facts.workspace_ratio, facts.valid_depth_ratio);
+  }
 }
 
 TEST_F(SceneEpisodeTest, ValidationGoesOnAfterTheFirstError) {

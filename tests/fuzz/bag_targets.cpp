@@ -14,10 +14,13 @@
 #include "common/image_codec.h"
 #include "data/bags/foxglove_messages.h"
 #include "data/bags/image_pixels.h"
+#include "data/episode_record.h"
 #include "data/importers/bag_index.h"
+#include "data/importers/exported_episode.h"
 #include "data/mcap/mcap_records.h"
 #include "data/mcap/mcap_writer.h"
 #include "tests/data/bag_writer.h"
+#include "tests/data/synthetic_scene.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::testing {
@@ -104,6 +107,16 @@ bool CheckBag(const std::string& bytes, const char* name) {
   const auto bag = BagIndex::Read(path, std::stop_token());
   ExpectExplained(bag.status());
   if (!bag.ok()) return false;
+  // What an import makes of it without options, up to its cameras.
+  ImportOptions options;
+  std::vector<std::string> choices;
+  const auto exported = TakeExportedEpisode(*bag, &options, &choices);
+  auto cameras = FindCameras(*bag, options);
+  ExpectExplained(cameras.status());
+  if (exported && cameras.ok()) {
+    FitCameras(*exported, &*cameras);
+    IsStepPlausible(*exported, *cameras);
+  }
   for (const Finding& finding : bag->findings()) EXPECT_FALSE(finding.message.empty());
   for (const auto& [topic_name, topic] : bag->topics()) {
     for (const BagImage& image : topic.images) {
@@ -130,6 +143,19 @@ std::vector<BagMessage> BagMessages() {
       {"/tf", "tf2_msgs/msg/TFMessage", 5, TransformCdr(5, "world", "a", {0, 0, 1, 0, 0, 0, 1})},
       {"/joints", "JointState", 5, JointsCdr(5, {"x", "y"}, {1, 2})},
       {"/pose", "geometry_msgs/msg/PoseStamped", 5, PoseCdr(5, "world", {0, 0, 1, 0, 0, 0, 1})}};
+}
+
+/// Of the episode whose export the messages are.
+EpisodeManifest ExportedManifest() {
+  EpisodeManifest manifest = SyntheticManifest();
+  manifest.kind = EpisodeKind::kMovingCamera;
+  manifest.actions = manifest.states = std::nullopt;
+  manifest.cameras.resize(1);
+  manifest.cameras[0].name = "a";
+  manifest.cameras[0].color_pattern = "color/a/%06d.png";
+  manifest.cameras[0].depth_pattern = "depth/a/%06d.png";
+  manifest.files_sha256 = std::string(64, '0');
+  return manifest;
 }
 
 std::vector<std::string> MessageSeeds() {
@@ -198,9 +224,11 @@ std::vector<std::string> McapSeeds() {
   chunk.Number<std::uint64_t>(records.data().size());
   chunk.Bytes(records.data());
   mcap::ByteWriter values, metadata;
-  values.Text("manifest");
-  values.Text("{}");
-  metadata.Text("other");
+  for (const auto& [key, value] : MakeEpisodeRecord(ExportedManifest())) {
+    values.Text(key);
+    values.Text(value);
+  }
+  metadata.Text(kEpisodeRecordName);
   metadata.Number(static_cast<std::uint32_t>(values.data().size()));
   metadata.Bytes(values.data());
   plain.Bytes(mcap::kMagic);

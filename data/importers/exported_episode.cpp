@@ -1,0 +1,142 @@
+#include "data/importers/exported_episode.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "common/number_text.h"
+#include "data/episode_record.h"
+
+namespace interlacer {
+namespace {
+
+constexpr char kJoints[] = "/joint_states", kCommands[] = "/joint_commands";
+/// A coarser one would blur what is recorded.
+constexpr double kCoarsestUnitM = 0.001;
+/// Steps whose stamps say another duration by more than this share are not the record's.
+constexpr double kMostOff = 0.5;
+/// Of a single step, which has no spacing.
+constexpr double kLongestStepS = 3600;
+
+template <typename Cameras>
+auto FindNamed(Cameras& cameras, const std::string& name) {
+  return std::find_if(cameras.begin(), cameras.end(),
+                      [&](const auto& camera) { return camera.name == name; });
+}
+
+std::string FrameName(const std::string& given) {
+  return given.starts_with('/') ? given.substr(1) : given;
+}
+
+/// Range of the episode's camera; of one with another name that which all have.
+const EpisodeCamera* RangeOf(const EpisodeManifest& exported, const std::string& name) {
+  const auto known = FindNamed(exported.cameras, name);
+  if (known != exported.cameras.end()) return &*known;
+  const EpisodeCamera& first = exported.cameras.front();
+  const bool is_same = std::all_of(
+      exported.cameras.begin(), exported.cameras.end(), [&](const EpisodeCamera& camera) {
+        return camera.near_m == first.near_m && camera.far_m == first.far_m;
+      });
+  return is_same ? &first : nullptr;
+}
+
+}  // namespace
+
+std::optional<EpisodeManifest> TakeExportedEpisode(const BagIndex& bag, ImportOptions* options,
+                                                   std::vector<std::string>* choices) {
+  const std::optional<EpisodeManifest>& exported = bag.exported_episode();
+  if (!exported) return std::nullopt;
+  BagOptions& of_bag = options->bag;
+  const std::string frame = WorldFrameOf(*exported);
+  const bool is_other_frame = !of_bag.world_frame.empty() && FrameName(of_bag.world_frame) != frame;
+  if (!options->calibration.empty() || is_other_frame) {
+    choices->push_back("exported from episode " + exported->episode_id +
+                       ", whose box, range and task are left out: other poses were asked for");
+    return std::nullopt;
+  }
+  of_bag.world_frame = frame;
+  for (const EpisodeCamera& camera : exported->cameras) {
+    if (camera.depth_unit_m <= kCoarsestUnitM) {
+      of_bag.depth_units_m[camera.name] = camera.depth_unit_m;
+    }
+  }
+  if (of_bag.robot_dir.empty()) {
+    if (exported->robot) {
+      choices->push_back("joints of robot " + exported->robot->model +
+                         " are left out: --robot FOLDER takes them, such as that in the episode");
+    }
+    return exported;
+  }
+  if (of_bag.joints.empty() && bag.Find(kJoints) != nullptr) of_bag.joints = {kJoints};
+  if (of_bag.commands.empty() && bag.Find(kCommands) != nullptr) of_bag.commands = kCommands;
+  return exported;
+}
+
+bool FitCameras(const EpisodeManifest& exported, BagCameras* found) {
+  std::vector<BagCamera>& cameras = found->cameras;
+  std::string missing;
+  bool are_steps = true;
+  auto next = cameras.begin();
+  for (const EpisodeCamera& camera : exported.cameras) {
+    const auto known = FindNamed(cameras, camera.name);
+    if (known == cameras.end()) {
+      missing += (missing.empty() ? "" : ", ") + camera.name;
+      continue;
+    }
+    are_steps = are_steps && std::ssize(known->frames) == exported.step_count;
+    std::rotate(next, known, std::next(known));
+    ++next;
+  }
+  if (!missing.empty()) {
+    found->findings.push_back({"CAMERA_MISSING",
+                               "the exported episode has cameras that are not in the recording, or "
+                               "go by another name: " +
+                                   missing,
+                               "source"});
+  }
+  return are_steps && missing.empty() && cameras.size() == exported.cameras.size();
+}
+
+bool IsStepPlausible(const EpisodeManifest& exported, const BagCameras& found) {
+  const double step_s = exported.step_duration_s;
+  const double spacing_s = 1e-9 * static_cast<double>(found.cameras.front().spacing_ns);
+  if (spacing_s == 0) return step_s <= kLongestStepS;
+  return std::abs(spacing_s - step_s) <= kMostOff * step_s;
+}
+
+void RestoreManifest(const EpisodeManifest& exported, const ImportOptions& options, bool is_changed,
+                     RecordedEpisode* episode, std::vector<std::string>* choices) {
+  EpisodeManifest& manifest = episode->manifest;
+  EpisodeSource source = exported.source;
+  if (!options.license.empty()) source.license = options.license;
+  if (!options.attribution.empty()) source.attribution = options.attribution;
+  if (is_changed) {
+    source.notes.push_back("exported to MCAP and imported again, with changes:");
+    const auto& notes = manifest.source.notes;
+    source.notes.insert(source.notes.end(), notes.begin(), notes.end());
+  }
+  manifest.source = std::move(source);
+  if (options.episode_id.empty()) manifest.episode_id = exported.episode_id;
+  manifest.created_time = exported.created_time;
+  manifest.task_name = exported.task_name;
+  manifest.task_text = exported.task_text;
+  manifest.world_frame_name = exported.world_frame_name;
+  manifest.workspace = exported.workspace;
+  const bool is_camera_kind = exported.kind != EpisodeKind::kManipulation;
+  if (!manifest.robot && is_camera_kind && manifest.step_count == exported.step_count) {
+    manifest.kind = exported.kind;
+  }
+  episode->has_extent = true;
+  for (EpisodeCamera& camera : manifest.cameras) {
+    const EpisodeCamera* const known = RangeOf(exported, camera.name);
+    episode->has_extent = episode->has_extent && known != nullptr;
+    if (known == nullptr) continue;
+    camera.near_m = known->near_m;
+    camera.far_m = known->far_m;
+  }
+  choices->push_back("exported from episode " + exported.episode_id + ", whose " +
+                     (episode->has_extent ? "box, range, task and source hold"
+                                          : "task and source hold; box and range are computed"));
+}
+
+}  // namespace interlacer
