@@ -16,6 +16,10 @@ using attention::AttentionRun;
 using attention::AttentionTiming;
 using attention::WalkBound;
 
+constexpr char kWayHelp[] =
+    "dense, fastmult, pairs, features or auto; default auto, by the mechanism and the number of "
+    "tokens, and printed";
+
 struct RunArguments {
   AttentionRun run;
   std::string options = "{}";
@@ -190,7 +194,7 @@ void AddTimeVerb(CLI::App* parent, VerbTable* verbs) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   verb->add_option("--options", arguments->options, "JSON object")->capture_default_str();
-  verb->add_option("--way", arguments->timing.way, "dense, fastmult, pairs or features");
+  verb->add_option("--way", arguments->timing.way, kWayHelp);
   verbs->Add(verb,
              [arguments](const VerbContext& context) { return TimeWay(*arguments, context); });
 }
@@ -205,9 +209,7 @@ void AddRunVerb(CLI::App* parent, VerbTable* verbs) {
   verb->add_option("-o,--output", arguments->run.output_path, "safetensors file with out")
       ->required();
   verb->add_option("--options", arguments->options, "JSON object")->capture_default_str();
-  verb->add_option("--way", arguments->run.way,
-                   "dense, fastmult, pairs or features; default by the mechanism and the number of "
-                   "tokens, and printed");
+  verb->add_option("--way", arguments->run.way, kWayHelp);
   verb->add_flag("--mask", arguments->run.with_mask,
                  "Write the mask [1 or H,L,L] or [B,H,L,L] too");
   verb->add_flag("--largest-logit", arguments->run.with_largest_logit,

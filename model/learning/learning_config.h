@@ -25,7 +25,8 @@ enum class LayerMaps {
 struct AttentionLayerConfig {
   std::string mechanism;       ///< of the attention library (docs/attention.md)
   std::string options = "{}";  ///< its options; without a seed that of the run counts
-  /// dense, fastmult, pairs or features; empty: the mechanism's choice, which is for long inputs.
+  /// dense, fastmult, pairs or features; auto or empty: the mechanism's choice, which is for long
+  /// inputs.
   std::string way;
   std::vector<std::string> fixed;  ///< the mechanism's parameters that keep their first value
   std::int64_t head_count = 1;

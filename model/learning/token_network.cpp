@@ -102,12 +102,8 @@ AttentionLayer::AttentionLayer(const AttentionLayerConfig& config, std::int64_t 
                                std::uint64_t seed, const Batch& probe)
     : config_(config),
       attention_(ValueOrThrow(MakeAttention(config, seed))),
-      way_(attention::WayOfName(config.way)),
+      way_(ValueOrThrow(attention::ParseWay(config.way))),
       learned_(register_module(kMechanismModule, std::make_shared<torch::nn::Module>())) {
-  if (!config.way.empty() && !way_) {
-    throw StatusException(Mismatch(reason::CONFIG_INVALID, "way",
-                                   "dense, fastmult, pairs, features or nothing", config.way));
-  }
   const bool keeps_width = config.maps == LayerMaps::kNone || config.residual;
   if (keeps_width && in_width != out_width()) {
     throw StatusException(

@@ -2,10 +2,14 @@
 
 /// The four ways to compute one attention mechanism; they agree where a mechanism has several.
 ///
-/// Thread-safety: pure functions. Source: gkat, Alg. 1 (fastmult); grf-masking, Alg. 1 and 2.
+/// Errors: ARGUMENT_INVALID at "way". Thread-safety: pure functions. Source: gkat, Alg. 1
+/// (fastmult); grf-masking, Alg. 1 and 2.
 
 #include <optional>
+#include <string>
 #include <string_view>
+
+#include "common/status.h"
 
 namespace interlacer::attention {
 
@@ -23,11 +27,14 @@ inline std::string_view WayName(Way way) {
   return kNames[static_cast<int>(way)];
 }
 
-inline std::optional<Way> WayOfName(std::string_view name) {
+/// None for "auto" or nothing: the mechanism chooses.
+inline StatusOr<std::optional<Way>> ParseWay(std::string_view name) {
+  if (name.empty() || name == "auto") return std::optional<Way>();
   for (const Way way : kWays) {
-    if (WayName(way) == name) return way;
+    if (WayName(way) == name) return std::optional<Way>(way);
   }
-  return std::nullopt;
+  return Mismatch(reason::ARGUMENT_INVALID, "way", "dense, fastmult, pairs, features or auto",
+                  std::string(name));
 }
 
 }  // namespace interlacer::attention

@@ -127,15 +127,6 @@ StatusOr<FileInputs> ReadInputs(const std::string& path) {
   return read;
 }
 
-StatusOr<std::optional<Way>> ParseWay(const std::string& name) {
-  if (name.empty()) return std::optional<Way>();
-  const auto way = WayOfName(name);
-  if (!way) {
-    return Mismatch(reason::ARGUMENT_INVALID, "way", "dense, fastmult, pairs or features", name);
-  }
-  return way;
-}
-
 /// Inputs beside q, k, v and parameters that have gradients, of those that the mechanism reads.
 std::vector<std::pair<std::string, torch::Tensor*>> DifferentiableInputs(
     const MechanismInfo& mechanism, AttentionInputs* inputs) {

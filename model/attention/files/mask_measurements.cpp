@@ -112,11 +112,7 @@ std::vector<double> MaskOf(const WalkSetting& setting, const WalkTerms& terms, E
 StatusOr<Cost> MeasureCost(const CostRequest& request) {
   INTERLACER_ASSIGN_OR_RETURN(const MechanismInfo* mechanism, FindMechanism(request.mechanism));
   INTERLACER_ASSIGN_OR_RETURN(const Attention made, Attention::Make(*mechanism, request.options));
-  std::optional<Way> way;
-  if (!request.way.empty() && !(way = WayOfName(request.way))) {
-    return Mismatch(reason::ARGUMENT_INVALID, "way", "dense, fastmult, pairs or features",
-                    request.way);
-  }
+  INTERLACER_ASSIGN_OR_RETURN(std::optional<Way> way, ParseWay(request.way));
   if (request.length < 1) {
     return Mismatch(reason::ARGUMENT_INVALID, "length", "1 or more",
                     std::to_string(request.length));

@@ -116,10 +116,12 @@ TEST_F(AttentionFiles, TheWayThatWasUsedIsWritten) {
   const std::pair<const char*, const char*> ways[] = {
       {"softmax", "dense"}, {"gat", "pairs"}, {"linear_relu", "features"}, {"gcn", "pairs"}};
   for (const auto& [mechanism, way] : ways) {
-    const auto result = attention::RunAttentionFile(
-        {mechanism, nlohmann::json::object(), "", input_, output_, false});
-    ASSERT_TRUE(result.ok()) << result.status().ToString();
-    EXPECT_EQ(result->at("way"), way) << mechanism;
+    for (const char* asked : {"", "auto"}) {
+      const auto result = attention::RunAttentionFile(
+          {mechanism, nlohmann::json::object(), asked, input_, output_, false});
+      ASSERT_TRUE(result.ok()) << result.status().ToString();
+      EXPECT_EQ(result->at("way"), way) << mechanism;
+    }
     EXPECT_EQ(ReadTensorFile(output_)->metadata.at("way"), way) << mechanism;
   }
 }
