@@ -114,10 +114,15 @@ std::string Axes(const Plot& plot, const ChartSpec& spec) {
     out += Text(plot.left - 8, plot.Y(tick) + 4, "text-anchor=\"end\" fill=\"var(--soft)\"",
                 TickLabel(tick, y_step));
   }
+  const auto name_x = [&](double x, const std::string& name) {
+    out += Text(plot.X(x), plot.bottom + 18, "text-anchor=\"middle\" fill=\"var(--soft)\"", name);
+  };
   const int whole_steps = static_cast<int>(plot.x.high - plot.x.low);
+  for (std::size_t i = 0; i < spec.x_names.size(); ++i) {
+    name_x(static_cast<double>(i), spec.x_names[i]);
+  }
   for (const double tick : NiceTicks(plot.x.low, plot.x.high, std::clamp(whole_steps + 1, 1, 9))) {
-    out += Text(plot.X(tick), plot.bottom + 18, "text-anchor=\"middle\" fill=\"var(--soft)\"",
-                TickLabel(tick, 1));
+    if (spec.x_names.empty()) name_x(tick, TickLabel(tick, 1));
   }
   out += Line(plot.left, plot.bottom, plot.right, plot.bottom, "stroke=\"var(--line)\"");
   out += Text((plot.left + plot.right) / 2, plot.bottom + 38,
@@ -166,7 +171,7 @@ std::string Band(const Plot& plot, const ChartSeries& series) {
   return out;
 }
 
-std::string Curve(const Plot& plot, const ChartSeries& series) {
+std::string Curve(const Plot& plot, const ChartSeries& series, bool has_line) {
   std::string path, markers;
   bool pen_is_down = false;
   for (std::size_t i = 0; i < series.x.size(); ++i) {
@@ -179,7 +184,7 @@ std::string Curve(const Plot& plot, const ChartSeries& series) {
     markers += Marker(x, y, series.style);
     pen_is_down = true;
   }
-  if (path.empty()) return "";
+  if (path.empty() || !has_line) return markers;
   std::string out = "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + Color(series.style) +
                     "\" stroke-width=\"2\" stroke-linejoin=\"round\" stroke-dasharray=\"";
   return out.append(kDashes[series.style % kDashes.size()]).append("\"/>") + markers;
@@ -188,7 +193,8 @@ std::string Curve(const Plot& plot, const ChartSeries& series) {
 constexpr double kCharacterWidth = 6.8;
 
 /// Entries side by side, wrapped; returns the markup and moves `y` below the last row.
-std::string Legend(const std::vector<ChartSeries>& all_series, double width, double* y) {
+std::string Legend(const std::vector<ChartSeries>& all_series, bool has_lines, double width,
+                   double* y) {
   std::string out;
   double x = 0;
   for (const ChartSeries& series : all_series) {
@@ -200,8 +206,8 @@ std::string Legend(const std::vector<ChartSeries>& all_series, double width, dou
     std::string stroke =
         "stroke-width=\"2\" stroke=\"" + Color(series.style) + "\" stroke-dasharray=\"";
     stroke.append(kDashes[series.style % kDashes.size()]).append("\"");
-    out += Line(x, *y - 4, x + 26, *y - 4, stroke) + Marker(x + 13, *y - 4, series.style) +
-           Text(x + 32, *y, "", series.name);
+    if (has_lines) out += Line(x, *y - 4, x + 26, *y - 4, stroke);
+    out += Marker(x + 13, *y - 4, series.style) + Text(x + 32, *y, "", series.name);
     x += entry_width;
   }
   *y += 10;
@@ -234,13 +240,12 @@ std::string LineChartSvg(const ChartSpec& spec) {
   }
   if (spec.reference_y) y.Add(*spec.reference_y);
   double legend_bottom = 38;
-  const std::string legend = Legend(spec.series, kWidth, &legend_bottom);
-  const Plot plot{58,
-                  legend_bottom,
-                  kWidth - 10,
-                  legend_bottom + kPlotHeight,
-                  Padded(x, 0.02),
-                  Padded(y, 0.06)};
+  const std::string legend = Legend(spec.series, spec.x_names.empty(), kWidth, &legend_bottom);
+  const Range x_range = spec.x_names.empty()
+                            ? Padded(x, 0.02)
+                            : Range{-0.5, static_cast<double>(spec.x_names.size()) - 0.5};
+  const Plot plot{58,      legend_bottom,  kWidth - 10, legend_bottom + kPlotHeight,
+                  x_range, Padded(y, 0.06)};
   std::string out = Header(kWidth, plot.bottom + 46, spec.alt_text, spec.title) + legend;
   if (y.IsEmpty()) {
     return out +
@@ -250,7 +255,9 @@ std::string LineChartSvg(const ChartSpec& spec) {
   }
   out += Axes(plot, spec);
   for (std::size_t i = 0; i < spec.series.size(); ++i) out += Band(plot, spec.series[i]);
-  for (std::size_t i = spec.series.size(); i-- > 0;) out += Curve(plot, spec.series[i]);
+  for (std::size_t i = spec.series.size(); i-- > 0;) {
+    out += Curve(plot, spec.series[i], spec.x_names.empty());
+  }
   return out + "</svg>\n";
 }
 

@@ -24,13 +24,15 @@ struct ChartSeries {
   std::size_t style = 0;
 };
 
-/// x counts steps: its ticks are whole numbers.
+/// x counts steps: its ticks are whole numbers. With names of x there are points without lines.
 struct ChartSpec {
   std::string title;
   std::string x_label;
   std::string y_label;
   std::string alt_text;
   std::vector<ChartSeries> series;
+  /// Of the things at x = 0, 1, ..., in place of numbers.
+  std::vector<std::string> x_names;
   /// A vertical line, such as the end of the training horizon.
   std::optional<double> marker_x;
   std::string marker_label;

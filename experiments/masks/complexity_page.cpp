@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -175,14 +174,10 @@ class ComplexityMaker {
                                 : "–",
                             GrowthText(memory), FigureText(memory_exponent),
                             series.end.empty() ? "-" : "left out: " + series.end});
-      static const std::vector<std::string> kShown{"softmax",  "linear_relu", "toeplitz_nd",
-                                                   "tree_any", "gdk",         "grf_sym",
-                                                   "rwgnk",    "flt_gauss3d"};
-      const auto shown = std::find(kShown.begin(), kShown.end(), subject.name);
-      if (shown == kShown.end()) continue;
-      const auto style = static_cast<std::size_t>(shown - kShown.begin());
-      charts[0].series.push_back(LogSeries(subject.name, series, CostKind::kSeconds, style));
-      charts[1].series.push_back(LogSeries(subject.name, series, CostKind::kBytes, style));
+      const std::optional<std::size_t> style = ShownStyle(subject.name);
+      if (!style) continue;
+      charts[0].series.push_back(LogSeries(subject.name, series, CostKind::kSeconds, *style));
+      charts[1].series.push_back(LogSeries(subject.name, series, CostKind::kBytes, *style));
     }
     page_.tables.push_back(table);
     page_.charts.insert(page_.charts.end(), charts.begin(), charts.end());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace interlacer {
@@ -85,6 +86,14 @@ nlohmann::json FastOptions(const std::string& mechanism) {
   if (mechanism == "malpha_dense") return {{"positive", "coefficients"}};
   if (mechanism == "jlt") return {{"abs", false}};
   return nlohmann::json::object();
+}
+
+std::optional<std::size_t> ShownStyle(const std::string& mechanism) {
+  constexpr const char* kShown[] = {"softmax", "linear_relu", "toeplitz_nd", "tree_any",
+                                    "gdk",     "grf_sym",     "rwgnk",       "flt_gauss3d"};
+  const auto* shown = std::find(std::begin(kShown), std::end(kShown), mechanism);
+  if (shown == std::end(kShown)) return std::nullopt;
+  return static_cast<std::size_t>(shown - std::begin(kShown));
 }
 
 std::vector<std::int64_t> Doublings(std::int64_t first, std::int64_t last) {

@@ -43,6 +43,8 @@ std::optional<double> Exponent(const CostSeries& series, CostKind kind, std::int
 
 /// What gives a mechanism its way fastmult where the default options have none.
 nlohmann::json FastOptions(const std::string& mechanism);
+/// Colour of a mechanism in charts that have room for some of them; nothing for all others.
+std::optional<std::size_t> ShownStyle(const std::string& mechanism);
 /// first, 2 first, ... up to `last`.
 std::vector<std::int64_t> Doublings(std::int64_t first, std::int64_t last);
 /// log2 of length and log10 of seconds or MiB.

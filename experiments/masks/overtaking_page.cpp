@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
@@ -77,6 +78,44 @@ Status Choose(attention::CostRequest request, const std::map<std::string, CostSe
   return Status::Ok();
 }
 
+/// How many times as long the dense way takes, by length: above 0 it is overtaken.
+ChartSeries AdvantageSeries(const std::string& name, const CostSeries& fast,
+                            const CostSeries& dense, std::size_t style) {
+  ChartSeries line{name, {}, {}, {}, {}, style};
+  for (std::size_t i = 0; i < std::min(fast.points.size(), dense.points.size()); ++i) {
+    line.x.push_back(std::log2(static_cast<double>(fast.points[i].length)));
+    line.y.push_back(
+        std::log10(dense.points[i].cost.cpu_seconds / fast.points[i].cost.cpu_seconds));
+  }
+  return line;
+}
+
+/// How many of the lengths are at most so long, in per cent of all mechanisms.
+ChartSeries OvertakenSeries(std::int64_t width,
+                            const std::vector<std::optional<std::int64_t>>& from,
+                            std::int64_t longest, std::size_t style) {
+  ChartSeries line{"width " + std::to_string(width), {}, {}, {}, {}, style};
+  for (const std::int64_t length : Doublings(kLeastLength, longest)) {
+    const auto count = std::count_if(from.begin(), from.end(), [length](const auto& overtaken) {
+      return overtaken && *overtaken <= length;
+    });
+    line.x.push_back(std::log2(static_cast<double>(length)));
+    line.y.push_back(100 * static_cast<double>(count) / static_cast<double>(from.size()));
+  }
+  return line;
+}
+
+ChartSpec AdvantageChart(std::int64_t width) {
+  ChartSpec chart;
+  chart.title =
+      "Time of the dense way over that of the fastest other, width " + std::to_string(width);
+  chart.x_label = "log2 of the number of tokens";
+  chart.y_label = "log10 of the ratio";
+  chart.alt_text = chart.title + ", of some mechanisms against the number of tokens";
+  chart.reference_y = 0;
+  return chart;
+}
+
 std::string LengthText(const std::optional<std::int64_t>& length, std::int64_t longest) {
   return length ? std::to_string(*length) : "not up to " + std::to_string(longest);
 }
@@ -110,6 +149,8 @@ StatusOr<MaskPage> OvertakingPage(const MaskRun& run) {
                   "way at " + std::to_string(blocked_length),
                   "seconds at " + std::to_string(blocked_length),
                   "blocked dense / this"};
+  std::vector<std::optional<std::int64_t>> overtaken[2];
+  for (const std::int64_t width : kWidths) page.charts.push_back(AdvantageChart(width));
   INTERLACER_RETURN_IF_ERROR(run.Step("dense attention in blocks"));
   INTERLACER_ASSIGN_OR_RETURN(const double blocked_s,
                               attention::MeasureBlockedDense(blocked_length, 8));
@@ -145,6 +186,11 @@ StatusOr<MaskPage> OvertakingPage(const MaskRun& run) {
         of_way[way] = series;
       }
       from[w] = Overtaking(fast, of_way.at("dense"));
+      overtaken[w].push_back(from[w]);
+      if (const auto style = ShownStyle(request.mechanism)) {
+        page.charts[w].series.push_back(
+            AdvantageSeries(request.mechanism, fast, of_way.at("dense"), *style));
+      }
       INTERLACER_RETURN_IF_ERROR(Choose(request, of_way, &worst));
     }
     INTERLACER_RETURN_IF_ERROR(
@@ -172,6 +218,15 @@ StatusOr<MaskPage> OvertakingPage(const MaskRun& run) {
                .paper = "sub-quadratic"},
               ratio, 1));
   }
+  ChartSpec shares;
+  shares.title = "Mechanisms that have overtaken their dense way";
+  shares.x_label = "log2 of the number of tokens";
+  shares.y_label = "per cent of all";
+  shares.alt_text = "Share of mechanisms whose fast way is faster, against the number of tokens";
+  for (std::size_t w = 0; w < 2; ++w) {
+    shares.series.push_back(OvertakenSeries(kWidths[w], overtaken[w], longest_dense, w));
+  }
+  page.charts.push_back(shares);
   page.tables = {std::move(table)};
   return page;
 }

@@ -47,6 +47,21 @@ TEST(LineChart, SurvivesEmptyAndConstantData) {
   EXPECT_THAT(LineChartSvg(single), Not(HasSubstr("nan")));
 }
 
+TEST(LineChart, ThingsWithNamesAreNotJoined) {
+  ChartSpec spec;
+  spec.series.push_back({"time", {0, 1}, {1, 2}, {}, {}, 1});
+  const std::string joined = LineChartSvg(spec);
+  EXPECT_THAT(joined, HasSubstr("<path d=\"M"));
+  spec.x_names = {"cave", "a<b"};
+  const std::string apart = LineChartSvg(spec);
+  EXPECT_THAT(apart, Not(HasSubstr("<path")));
+  EXPECT_THAT(apart, Not(HasSubstr("stroke-dasharray"))) << "nor in the legend";
+  EXPECT_THAT(apart, HasSubstr("<rect"));
+  EXPECT_THAT(apart, HasSubstr(">cave</text>"));
+  EXPECT_THAT(apart, HasSubstr(">a&lt;b</text>"));
+  EXPECT_THAT(apart, Not(HasSubstr(">0</text>"))) << "no numbers beside the names";
+}
+
 TEST(LineChart, EscapesNamesAndTellsSeriesApartWithoutColour) {
   ChartSpec spec;
   spec.title = "a<b";

@@ -230,5 +230,33 @@ TEST(MaskPages, AnUnknownNameIsRefusedWithThoseThatAre) {
   EXPECT_THAT(status.message(), HasSubstr("gkat_cost"));
 }
 
+TEST(MaskPages, GkatIsMeasuredByTheWaysThatItsNamesSay) {
+  MaskRun run;
+  run.is_quick = true;
+  run.limit_s = 0;  // a run each
+  const MaskPage page = MakeMaskPage("gkat_cost", run).value();
+  std::set<std::string> layers;
+  for (const auto& row : page.points.rows) {
+    const std::string layer = row[1], way = row[2];
+    EXPECT_TRUE(layer.ends_with(", " + way)) << layer << " by " << way;
+    EXPECT_TRUE(row[4].is_number() && row[5].is_number()) << layer;
+    layers.insert(layer);
+  }
+  for (const char* layer : {"GKAT, fastmult", "GKAT, pairs", "GKAT, dense", "GKAT-0, dense"}) {
+    EXPECT_TRUE(layers.contains(layer)) << layer;
+  }
+  for (const MaskClaim& claim : page.claims) {
+    EXPECT_TRUE(claim.text.find("GKAT, fastmult") != std::string::npos ||
+                claim.text.find("GKAT, pairs") != std::string::npos)
+        << claim.text;
+  }
+  ASSERT_EQ(page.charts.size(), 3u);
+  for (const ChartSeries& series : page.charts[0].series) {
+    EXPECT_TRUE(layers.contains(series.name)) << series.name;
+    EXPECT_EQ(series.y.size(), page.charts[0].x_names.size());
+    for (const double y : series.y) EXPECT_TRUE(std::isfinite(y)) << series.name;
+  }
+}
+
 }  // namespace
 }  // namespace interlacer
