@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/kernels/cpu_features.h"
 #include "common/thread_pool.h"
+#include "model/attention/kernels/sparse_rows.h"
 #include "model/ops/saved_object.h"
 
 namespace interlacer::attention {
@@ -18,43 +20,16 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 constexpr std::int64_t kRowsOfATask = 64;
-/// Sums that a product of rows is split into, so that they are added side by side.
-constexpr std::int64_t kLanes = 16;
 
-/// In an order of its own that depends on `width` alone.
-template <typename T>
-T RowProduct(const T* a, const T* b, std::int64_t width) {
-  T lanes[kLanes] = {};
-  std::int64_t c = 0;
-  for (; c + kLanes <= width; c += kLanes) {
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += a[c + lane] * b[c + lane];
-  }
-  T sum = 0;
-  for (; c < width; ++c) sum += a[c] * b[c];
-  for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
-    for (std::int64_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
-  }
-  return sum + lanes[0];
-}
-
-/// out_i = sum over the entries e of row i of values[e] x[column of e], for CSR arrays in either
-/// order; `entries` null: e itself.
-template <typename T>
-void ForwardProduct(std::int64_t batch, std::int64_t rows, std::int64_t columns,
-                    std::int64_t entry_count, std::int64_t width, const std::int64_t* offsets,
-                    const std::int64_t* indices, const std::int64_t* entries, const T* values,
-                    const T* x, T* out) {
-  ParallelFor(batch * rows, kRowsOfATask, [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t r = begin; r < end; ++r) {
-      const std::int64_t g = r / rows;
-      const std::int64_t i = r % rows;
-      T* __restrict row = out + r * width;
-      std::fill(row, row + width, T{0});
-      for (std::int64_t e = offsets[i]; e < offsets[i + 1]; ++e) {
-        const T value = values[g * entry_count + (entries == nullptr ? e : entries[e])];
-        const T* __restrict other = x + (g * columns + indices[e]) * width;
-        for (std::int64_t c = 0; c < width; ++c) row[c] += value * other[c];
-      }
+/// Rows of one batch entry at a time, side by side: body(batch entry, first row, end).
+template <typename Body>
+void ForRows(std::int64_t batch, std::int64_t rows, const Body& body) {
+  ParallelFor(batch * rows, kRowsOfATask, [&](std::int64_t begin, std::int64_t end) {
+    while (begin < end) {
+      const std::int64_t g = begin / rows;
+      const std::int64_t stop = std::min(end, (g + 1) * rows);
+      body(g, begin - g * rows, stop - g * rows);
+      begin = stop;
     }
   });
 }
@@ -71,12 +46,19 @@ torch::Tensor Product(const SparsePattern& pattern, torch::Tensor values, torch:
                    "operands of a sparse product");
   torch::Tensor out = at::empty({x.size(0), rows, x.size(2)}, x.options());
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "SparseProduct", [&] {
-    ForwardProduct<scalar_t>(x.size(0), rows, columns, pattern.entry_count(), x.size(2),
-                             (is_transposed ? pattern.column_offsets : pattern.offsets).data(),
-                             (is_transposed ? pattern.row_of : pattern.indices).data(),
-                             is_transposed ? pattern.entry_of.data() : nullptr,
-                             values.const_data_ptr<scalar_t>(), x.const_data_ptr<scalar_t>(),
-                             out.mutable_data_ptr<scalar_t>());
+    const auto multiply = INTERLACER_FORM_OF_HOST(MultiplyRows<scalar_t>);
+    const SparseRows sparse = is_transposed
+                                  ? SparseRows{pattern.column_offsets.data(), pattern.row_of.data(),
+                                               pattern.entry_of.data()}
+                                  : SparseRows{pattern.offsets.data(), pattern.indices.data()};
+    const scalar_t* weights = values.const_data_ptr<scalar_t>();
+    const scalar_t* source = x.const_data_ptr<scalar_t>();
+    scalar_t* target = out.mutable_data_ptr<scalar_t>();
+    const std::int64_t width = x.size(2);
+    ForRows(x.size(0), rows, [&](std::int64_t g, std::int64_t begin, std::int64_t end) {
+      multiply(sparse, weights + g * pattern.entry_count(), source + g * columns * width, width,
+               begin, end, target + g * rows * width);
+    });
   });
   return out;
 }
@@ -95,15 +77,11 @@ torch::Tensor Sampled(const SparsePattern& pattern, torch::Tensor a, torch::Tens
     const scalar_t* left = a.const_data_ptr<scalar_t>();
     const scalar_t* right = b.const_data_ptr<scalar_t>();
     scalar_t* results = out.mutable_data_ptr<scalar_t>();
-    ParallelFor(a.size(0) * rows, kRowsOfATask, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t r = begin; r < end; ++r) {
-        const std::int64_t g = r / rows;
-        const scalar_t* row = left + r * width;
-        for (std::int64_t e = pattern.offsets[r % rows]; e < pattern.offsets[r % rows + 1]; ++e) {
-          const scalar_t* other = right + (g * pattern.columns + pattern.indices[e]) * width;
-          results[g * pattern.entry_count() + e] = RowProduct(row, other, width);
-        }
-      }
+    const auto sample = INTERLACER_FORM_OF_HOST(SampleRows<scalar_t>);
+    const SparseRows sparse{pattern.offsets.data(), pattern.indices.data()};
+    ForRows(a.size(0), rows, [&](std::int64_t g, std::int64_t begin, std::int64_t end) {
+      sample(sparse, left + g * rows * width, right + g * pattern.columns * width, width, begin,
+             end, results + g * pattern.entry_count());
     });
   });
   return out;

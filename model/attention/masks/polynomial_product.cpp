@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "common/check.h"
+#include "common/kernels/cpu_features.h"
 #include "common/thread_pool.h"
+#include "model/attention/kernels/sparse_rows.h"
 
 namespace interlacer::attention {
 namespace {
 
-/// Two registers of AVX-512.
-constexpr std::int64_t kColumns = 16;
+constexpr std::int64_t kColumns = kPolynomialColumns;
 
 /// The matrix (2 / rho) S - 1.
 struct Scaled {
@@ -21,50 +22,32 @@ struct Scaled {
   std::vector<double> values, diagonal;
 };
 
-/// Bound by the cache: every term reads a row's neighbours and four rows of its own.
-/// next = factor * (matrix now) - before, and sum += c * next.
-void AddTerm(const Scaled& matrix, double factor, double c, const double* now, const double* before,
-             double* next, double* sum) {
-  const std::int64_t* offsets = matrix.pattern.offsets.data();
-  const std::int64_t* indices = matrix.pattern.indices.data();
-  for (std::int64_t i = 0; i < matrix.pattern.rows; ++i) {
-    double total[kColumns];
-    for (std::int64_t c_ = 0; c_ < kColumns; ++c_) {
-      total[c_] = matrix.diagonal[i] * now[i * kColumns + c_];
-    }
-    for (std::int64_t e = offsets[i]; e < offsets[i + 1]; ++e) {
-      const double value = matrix.values[e];
-      const double* other = now + indices[e] * kColumns;
-      for (std::int64_t c_ = 0; c_ < kColumns; ++c_) total[c_] += value * other[c_];
-    }
-    for (std::int64_t c_ = 0; c_ < kColumns; ++c_) {
-      const std::int64_t at = i * kColumns + c_;
-      next[at] = factor * total[c_] - before[at];
-      sum[at] += c * next[at];
-    }
-  }
-}
-
-/// Columns [first, first + count) of one head.
+/// Columns [first, first + count) of one head, from the last term to the first: by Horner's rule
+/// for powers and by Clenshaw's, b_k = c_k x + 2 M b_k+1 - b_k+2, for Chebyshev polynomials.
+/// Neither keeps a sum beside the terms.
 void OneTile(PolynomialBasis basis, const Scaled& matrix, const double* c, std::int64_t term_count,
              const double* x, std::int64_t width, std::int64_t first, std::int64_t count,
              double* out) {
+  const bool is_chebyshev = basis == PolynomialBasis::kChebyshev;
   const std::int64_t rows = matrix.pattern.rows;
   const auto size = static_cast<std::size_t>(rows * kColumns);
-  std::vector<double> now(size, 0), before(size, 0), next(size), sum(size);
+  std::vector<double> own(size, 0), now(size), next(size), before(is_chebyshev ? size : 0, 0);
   for (std::int64_t i = 0; i < rows; ++i) {
-    std::copy_n(x + i * width + first, count, now.begin() + i * kColumns);
+    std::copy_n(x + i * width + first, count, own.begin() + i * kColumns);
   }
-  for (std::size_t i = 0; i < size; ++i) sum[i] = c[0] * now[i];
-  for (std::int64_t k = 1; k < term_count; ++k) {
-    // T_1 is the matrix itself; before it there is nothing to take away, and from powers never.
-    const bool is_recursion = basis == PolynomialBasis::kChebyshev && k > 1;
-    AddTerm(matrix, is_recursion ? 2 : 1, c[k], now.data(), before.data(), next.data(), sum.data());
-    if (basis == PolynomialBasis::kChebyshev) std::swap(before, now);
+  for (std::size_t i = 0; i < size; ++i) now[i] = c[term_count - 1] * own[i];
+  const auto add_term = INTERLACER_FORM_OF_HOST(AddPolynomialTerm);
+  const SparseRows entries{matrix.pattern.offsets.data(), matrix.pattern.indices.data()};
+  for (std::int64_t k = term_count - 2; k >= 0; --k) {
+    // T_1 is the matrix itself.
+    add_term(entries, matrix.values.data(), matrix.diagonal.data(), rows,
+             is_chebyshev && k > 0 ? 2 : 1, c[k], own.data(), now.data(),
+             is_chebyshev ? before.data() : nullptr, next.data());
+    if (is_chebyshev) std::swap(before, now);
     std::swap(now, next);
   }
   for (std::int64_t i = 0; i < rows; ++i) {
-    std::copy_n(sum.begin() + i * kColumns, count, out + i * width + first);
+    std::copy_n(now.begin() + i * kColumns, count, out + i * width + first);
   }
 }
 
