@@ -2,22 +2,18 @@
 // allocated and of the process at L = 20000; some peaks grow no faster than L.
 
 #include <ATen/Functions.h>
-#include <c10/core/CPUAllocator.h>
 #include <gtest/gtest.h>
-#include <malloc.h>
 #include <sys/resource.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
 #include <initializer_list>
-#include <new>
 #include <string_view>
 #include <vector>
 
 #include "model/attention/catalog/catalog.h"
 #include "tests/model/attention/catalog/scenes.h"
+#include "tests/support/counted_memory.h"
 
 namespace interlacer::testing {
 namespace {
@@ -32,59 +28,6 @@ constexpr std::int64_t kLength = 20000;
 std::int64_t MostBytes(const AttentionInputs& inputs) { return inputs.length() * inputs.length(); }
 /// The whole process: an array of L x L would not fit beside LibTorch itself.
 constexpr std::int64_t kMostProcessBytes = std::int64_t{1400} << 20;
-
-/// Bytes that are out, and the most that were.
-struct Tally {
-  std::atomic<std::int64_t> held{0}, peak{0};
-  void Add(std::int64_t bytes) {
-    const std::int64_t now = held += bytes;
-    std::int64_t most = peak;
-    while (now > most && !peak.compare_exchange_weak(most, now)) {
-    }
-  }
-  void Remove(std::int64_t bytes) { held -= bytes; }
-};
-
-/// Of LibTorch's allocator, and of it and operator new.
-constinit Tally of_tensors, of_all;
-
-/// LibTorch's own allocator, with a count of the bytes that are out.
-class CountingAllocator : public c10::Allocator {
- public:
-  explicit CountingAllocator(c10::Allocator* base) : base_(base) {}
-  c10::DataPtr allocate(std::size_t size) override {
-    auto* block = new Block{base_->allocate(size), static_cast<std::int64_t>(size)};
-    of_tensors.Add(block->size);
-    of_all.Add(block->size);
-    return {block->memory.get(), block, &Free, c10::Device(c10::DeviceType::CPU)};
-  }
-  void copy_data(void* to, const void* from, std::size_t count) const override {
-    default_copy_data(to, from, count);
-  }
-
- private:
-  struct Block {
-    c10::DataPtr memory;
-    std::int64_t size;
-  };
-  static void Free(void* context) {
-    auto* block = static_cast<Block*>(context);
-    of_tensors.Remove(block->size);
-    of_all.Remove(block->size);
-    delete block;
-  }
-  c10::Allocator* base_;
-};
-
-/// For the rest of the process: tensors may outlive any scope.
-void CountAllocations() {
-  static CountingAllocator* const counting = [] {
-    auto* made = new CountingAllocator(c10::GetDefaultCPUAllocator());
-    c10::SetCPUAllocator(made, 0xFF);
-    return made;
-  }();
-  static_cast<void>(counting);
-}
 
 std::int64_t ProcessPeakBytes() {
   rusage usage{};
@@ -298,20 +241,3 @@ TEST(AttentionMemory, ThePeakIsSeen) {
 
 }  // namespace
 }  // namespace interlacer::testing
-
-// The library's own arrays are standard vectors, which these count.
-
-void* operator new(std::size_t size) {
-  void* const block = std::malloc(std::max<std::size_t>(size, 1));
-  if (block == nullptr) throw std::bad_alloc();
-  interlacer::testing::of_all.Add(static_cast<std::int64_t>(malloc_usable_size(block)));
-  return block;
-}
-
-void operator delete(void* block) noexcept {
-  if (block == nullptr) return;
-  interlacer::testing::of_all.Remove(static_cast<std::int64_t>(malloc_usable_size(block)));
-  std::free(block);
-}
-
-void operator delete(void* block, std::size_t) noexcept { operator delete(block); }
