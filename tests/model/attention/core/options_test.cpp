@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "common/file_io.h"
 #include "model/attention/catalog/catalog.h"
@@ -84,6 +88,38 @@ TEST(AttentionCatalog, IsWhatTheDocumentLists) {
       EXPECT_NE(line.find(input), std::string::npos) << mechanism.name;
     }
   }
+}
+
+/// Cells of a table's row.
+std::vector<std::string> CellsOf(const std::string& line) {
+  std::vector<std::string> cells;
+  for (std::size_t at = line.find("| "); at != std::string::npos;) {
+    const std::size_t end = line.find(" |", at + 2);
+    if (end == std::string::npos) break;
+    cells.push_back(line.substr(at + 2, end - at - 2));
+    at = line.find("| ", end + 1);
+  }
+  return cells;
+}
+
+TEST(AttentionCatalog, LengthsOfTheDenseWayAreWhatTheDocumentLists) {
+  const std::string text =
+      ReadTextFile(std::string(INTERLACER_SOURCE_DIR) + "/docs/attention.md").value();
+  const std::size_t table = text.find("| mechanism | dense taken up to, width 8 |");
+  ASSERT_NE(table, std::string::npos);
+  const std::string rows = text.substr(table, text.find("\n\n", table) - table);
+  std::int64_t listed = 0;
+  for (const auto& mechanism : Catalog()) {
+    const std::size_t start = rows.find("\n| `" + mechanism.name + "` | ");
+    ASSERT_EQ(start != std::string::npos, mechanism.dense_up_to.has_value()) << mechanism.name;
+    if (!mechanism.dense_up_to) continue;
+    ++listed;
+    const auto cells = CellsOf(rows.substr(start + 1, rows.find('\n', start + 1) - start - 1));
+    ASSERT_EQ(cells.size(), 5u) << mechanism.name;
+    EXPECT_EQ(cells[1], std::to_string(mechanism.dense_up_to->width_8)) << mechanism.name;
+    EXPECT_EQ(cells[2], std::to_string(mechanism.dense_up_to->width_64)) << mechanism.name;
+  }
+  EXPECT_EQ(listed + 2, std::count(rows.begin(), rows.end(), '\n') + 1);
 }
 
 TEST(AttentionCatalog, NamesAreUniqueAndFound) {
