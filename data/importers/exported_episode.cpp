@@ -4,7 +4,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "common/number_text.h"
+#include "data/bags/messages.h"
 #include "data/episode_record.h"
 
 namespace interlacer {
@@ -22,10 +22,6 @@ template <typename Cameras>
 auto FindNamed(Cameras& cameras, const std::string& name) {
   return std::find_if(cameras.begin(), cameras.end(),
                       [&](const auto& camera) { return camera.name == name; });
-}
-
-std::string FrameName(const std::string& given) {
-  return given.starts_with('/') ? given.substr(1) : given;
 }
 
 /// Range of the episode's camera; of one with another name that which all have.
