@@ -1,0 +1,154 @@
+/// An episode that was exported to MCAP and imported again under manifests, stamps and names that
+/// could be taken for something else.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data/episode_reader.h"
+#include "data/episode_writer.h"
+#include "data/exporters/mcap_export.h"
+#include "data/importers/importers.h"
+#include "data/manifest.h"
+#include "tests/data/synthetic_scene.h"
+#include "tests/support/temp_folder.h"
+
+namespace interlacer {
+namespace {
+
+/// Exports the synthetic episode as `change` makes it and imports it again.
+class ExportedEpisodeTest : public ::testing::Test {
+ protected:
+  ExportedEpisodeTest() {
+    WriteSyntheticEpisode(original_);
+    options_.source_dir = folder_.File("exported.mcap");
+    options_.episode_dir = folder_.File("episode");
+  }
+  /// The same frames under another manifest.
+  StatusOr<ImportReport> Return(EpisodeManifest manifest,
+                                const std::vector<std::int64_t>& capture_times_ns = {}) {
+    const std::string changed = folder_.File("changed");
+    const auto frames = EpisodeReader::Open(original_);
+    manifest.actions = manifest.states = std::nullopt;
+    manifest.kind = EpisodeKind::kMovingCamera;
+    auto writer = EpisodeWriter::Create(changed, manifest, {.overwrite = true});
+    for (int step = 0; step < frames->step_count(); ++step) {
+      for (int camera = 0; camera < 2; ++camera) {
+        DepthImage16 depth = *frames->ReadRawDepth(step, camera);
+        depth.unit_m = manifest.cameras[static_cast<std::size_t>(camera)].depth_unit_m;
+        EXPECT_TRUE(
+            (*writer)->WriteFrame(step, camera, *frames->ReadColor(step, camera), depth).ok());
+      }
+    }
+    if (!capture_times_ns.empty()) {
+      EXPECT_TRUE((*writer)->WriteCaptureTimes(capture_times_ns).ok());
+    }
+    EXPECT_TRUE((*writer)->Finish().ok());
+    EXPECT_TRUE(ExportEpisodeAsMcap(changed, options_.source_dir).ok());
+    options_.overwrite = true;
+    return ImportRecording("ros2", options_);
+  }
+  EpisodeManifest Imported() const { return *ReadManifest(options_.episode_dir); }
+  static bool HasFinding(const ImportReport& report, std::string_view reason) {
+    const auto& findings = report.validation.findings;
+    return std::any_of(findings.begin(), findings.end(),
+                       [&](const Finding& finding) { return finding.reason == reason; });
+  }
+
+  TempFolder folder_;
+  const std::string original_ = folder_.File("synthetic");
+  ImportOptions options_;
+};
+
+TEST_F(ExportedEpisodeTest, StepsThatDriftAndCamerasThatLagAreKept) {
+  const auto times_ns = [](std::int64_t step_ns, std::int64_t lag_ns) {
+    std::vector<std::int64_t> times;
+    for (int step = 0; step < kSyntheticStepCount; ++step) {
+      times.insert(times.end(), {step * step_ns, step * step_ns + lag_ns});
+    }
+    return times;
+  };
+  for (const auto& times : {times_ns(520'000'000, 0), times_ns(500'000'000, 300'000'000)}) {
+    const auto report = Return(SyntheticManifest(), times);
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    EXPECT_EQ(Imported().step_count, kSyntheticStepCount);
+    EXPECT_EQ(Imported().step_duration_s, 0.5);
+    const auto episode = EpisodeReader::Open(options_.episode_dir);
+    EXPECT_EQ(episode->CaptureTimeNs(3, 1), times.back());
+  }
+}
+
+TEST_F(ExportedEpisodeTest, EachCameraKeepsItsUnitAndItsRange) {
+  EpisodeManifest manifest = SyntheticManifest();
+  manifest.cameras[0].depth_unit_m = 0.00025;
+  manifest.cameras[1].near_m = 0.3;
+  ASSERT_TRUE(Return(manifest).ok());
+  EXPECT_EQ(Imported().cameras[0].depth_unit_m, 0.00025);
+  EXPECT_EQ(Imported().cameras[1].depth_unit_m, kSyntheticDepthUnitM);
+  EXPECT_EQ(Imported().cameras[0].near_m, manifest.cameras[0].near_m);
+  EXPECT_EQ(Imported().cameras[1].near_m, 0.3);
+}
+
+TEST_F(ExportedEpisodeTest, AWorldNamedLikeACameraOrWithASlashIsFound) {
+  for (const char* name : {"left_optical_frame", "/map", ""}) {
+    EpisodeManifest manifest = SyntheticManifest();
+    manifest.world_frame_name = name;
+    const auto report = Return(manifest);
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    EXPECT_EQ(Imported().world_frame_name, name);
+    EXPECT_EQ(Imported().workspace.min_m, manifest.workspace.min_m);
+    EXPECT_EQ(EpisodeReader::Open(options_.episode_dir)->CameraAt(0, 0),
+              EpisodeReader::Open(original_)->CameraAt(0, 0));
+  }
+}
+
+TEST_F(ExportedEpisodeTest, AStepThatTheStampsContradictIsLeftOut) {
+  EpisodeManifest manifest = SyntheticManifest();
+  std::vector<std::int64_t> times_ns;
+  for (int step = 0; step < kSyntheticStepCount; ++step) {
+    times_ns.insert(times_ns.end(), 2, step * 500'000'000);
+  }
+  for (const double step_s : {1e300, 1e-300, 3.0}) {
+    manifest.step_duration_s = step_s;
+    const auto report = Return(manifest, times_ns);
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    EXPECT_TRUE(HasFinding(*report, "EPISODE_RECORD_INVALID"));
+    EXPECT_EQ(Imported().step_count, kSyntheticStepCount);
+    EXPECT_EQ(Imported().step_duration_s, 0.5);
+  }
+}
+
+TEST_F(ExportedEpisodeTest, CamerasThatGoByAnotherNameAreFound) {
+  ASSERT_TRUE(Return(SyntheticManifest()).ok());
+  options_.bag.color = {{"right", "/right/color"}, {"other", "/left/color"}};
+  const auto report = ImportRecording("ros2", options_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_TRUE(HasFinding(*report, "CAMERA_MISSING"));
+  EXPECT_EQ(Imported().cameras.size(), 2u);
+  EXPECT_EQ(Imported().workspace.min_m, SyntheticManifest().workspace.min_m);
+  EXPECT_EQ(Imported().cameras[1].far_m, SyntheticManifest().cameras[0].far_m);
+  // What the import did beside is said.
+  EXPECT_GT(Imported().source.notes.size(), SyntheticManifest().source.notes.size());
+}
+
+TEST_F(ExportedEpisodeTest, ExportsOfTwoEpisodesAreNotOne) {
+  ASSERT_TRUE(Return(SyntheticManifest()).ok());
+  const std::string bag = folder_.File("bag");
+  std::filesystem::create_directory(bag);
+  std::filesystem::copy_file(options_.source_dir, bag + "/0.mcap");
+  std::filesystem::copy_file(options_.source_dir, bag + "/1.mcap");
+  EpisodeManifest other = SyntheticManifest();
+  other.episode_id = "another";
+  ASSERT_TRUE(Return(other).ok());
+  std::filesystem::copy_file(options_.source_dir, bag + "/2.mcap");
+  options_.source_dir = bag;
+  const Status status = ImportRecording("ros2", options_).status();
+  EXPECT_EQ(status.reason(), reason::ARGUMENT_INVALID);
+  EXPECT_NE(status.ToString().find("2.mcap"), std::string::npos) << status.ToString();
+}
+
+}  // namespace
+}  // namespace interlacer
