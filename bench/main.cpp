@@ -10,7 +10,7 @@
 #include "model/runtime/process_setup.h"
 
 int main(int argc, char** argv) {
-  interlacer::PrepareProcess(argv);
+  interlacer::PrepareProcess();
   using namespace interlacer::bench;
   return RunProgram(argc, argv, [] {
     Platform device = DevicePlatform();

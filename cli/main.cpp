@@ -2,6 +2,6 @@
 #include "model/runtime/process_setup.h"
 
 int main(int argc, char** argv) {
-  interlacer::PrepareProcess(argv);
+  interlacer::PrepareProcess();
   return interlacer::cli::RunCommandLine(argc, argv);
 }

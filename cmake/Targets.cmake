@@ -111,7 +111,7 @@ function(interlacer_add_test name)
   target_link_libraries(${name} PRIVATE interlacer_private_options interlacer::options ${arg_LIBS}
     GTest::gmock GTest::gtest GTest::gtest_main)
   # Without values: of a parameter without a printer they would be its bytes, other ones in every run.
-  # OpenMP waits as in the programs (model/runtime/process_setup.h): tests run side by side and share the cores.
+  # OpenMP waits as in the programs (model/runtime/passive_waiting.cpp): tests run side by side and share the cores.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES
     TEST_PREFIX "${arg_PREFIX}" PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT_S}
     ENVIRONMENT OMP_WAIT_POLICY=passive)

@@ -141,6 +141,6 @@ int Main(int argc, char** argv) {
 }  // namespace interlacer
 
 int main(int argc, char** argv) {
-  interlacer::PrepareProcess(argv);
+  interlacer::PrepareProcess();
   return interlacer::Main(argc, argv);
 }
