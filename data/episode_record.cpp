@@ -1,6 +1,7 @@
 #include "data/episode_record.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "common/json.h"
 #include "data/manifest.h"
@@ -25,6 +26,15 @@ StatusOr<EpisodeManifest> ParseEpisodeRecord(const std::map<std::string, std::st
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json document,
                               ParseJson(found->second, kEpisodeRecordName));
   return ParseManifest(document);
+}
+
+bool IsAttachedFile(std::string_view path) {
+  if (!path.starts_with("truth/") && !path.starts_with("robot/")) return false;
+  for (const auto part : std::views::split(path, '/')) {
+    const std::string_view name(part.begin(), part.end());
+    if (!IsValidName(name) || name.starts_with('.')) return false;
+  }
+  return true;
 }
 
 std::string OpticalFrameOf(const std::string& camera_name) {

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "common/status.h"
 #include "data/episode.h"
@@ -17,6 +18,10 @@ inline constexpr char kEpisodeRecordName[] = "interlacer.episode";
 
 std::map<std::string, std::string> MakeEpisodeRecord(const EpisodeManifest& manifest);
 StatusOr<EpisodeManifest> ParseEpisodeRecord(const std::map<std::string, std::string>& record);
+
+/// Whether a file of the episode lies beside its messages, as an attachment by its path in the
+/// episode: those of robot/ and truth/. False for paths that leave the folder.
+bool IsAttachedFile(std::string_view path);
 
 /// Name of a camera's frame among transforms.
 std::string OpticalFrameOf(const std::string& camera_name);

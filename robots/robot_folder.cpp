@@ -1,7 +1,9 @@
 #include "robots/robot_folder.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 
 #include "common/file_io.h"
 #include "common/json.h"
@@ -143,6 +145,25 @@ StatusOr<EncodedRobot> EncodeRobot(const Robot& robot) {
   encoded.sha256 = HashOf(files);
   for (FolderFile& file : files) encoded.files.push_back({file.name, std::move(file.bytes)});
   return encoded;
+}
+
+StatusOr<Robot> DecodeRobot(const std::vector<RobotFile>& files, const std::string& folder) {
+  FolderFiles known = EmptyFiles();
+  for (FolderFile& file : known) {
+    const auto given = std::find_if(files.begin(), files.end(),
+                                    [&](const RobotFile& f) { return f.name == file.name; });
+    if (given == files.end()) {
+      return NotFound(reason::FILE_NOT_FOUND, PathIn(folder, file.name) + ": no such file")
+          .WithField(PathIn(folder, file.name));
+    }
+    if (std::ssize(given->bytes) > file.max_bytes) {
+      return Mismatch(reason::SHAPE_MISMATCH, PathIn(folder, file.name),
+                      "at most " + std::to_string(file.max_bytes) + " bytes",
+                      std::to_string(given->bytes.size()));
+    }
+    file.bytes = given->bytes;
+  }
+  return ParseFiles(known, folder);
 }
 
 Status WriteRobot(const Robot& robot, const std::string& folder) {

@@ -40,6 +40,8 @@ struct EncodedRobot {
   std::string sha256;
 };
 StatusOr<EncodedRobot> EncodeRobot(const Robot& robot);
+/// ReadRobot of files in memory, others among them; errors name them as files of `folder`.
+StatusOr<Robot> DecodeRobot(const std::vector<RobotFile>& files, const std::string& folder);
 
 /// Writes the files into `folder`, which is made if it is not there; the robot must be valid.
 Status WriteRobot(const Robot& robot, const std::string& folder);

@@ -163,6 +163,11 @@ Status ExportEpisodeAsMcap(const std::string& episode_dir, const std::string& pa
   INTERLACER_ASSIGN_OR_RETURN(RecordingFile file, RecordingFile::Create(path, options.profile));
   INTERLACER_RETURN_IF_ERROR(
       file.WriteMetadata({kEpisodeRecordName, MakeEpisodeRecord(episode.manifest())}));
+  for (const std::string& name : episode.ListedFiles()) {
+    if (!IsAttachedFile(name)) continue;
+    INTERLACER_ASSIGN_OR_RETURN(const auto bytes, episode.ReadFile(name));
+    INTERLACER_RETURN_IF_ERROR(file.WriteAttachment(name, bytes));
+  }
   const std::string world = WorldFrameOf(episode.manifest());
   for (int step = 0; step < episode.step_count(); ++step) {
     if (options.stop.stop_requested()) return Cancelled("export stopped");

@@ -9,8 +9,9 @@
 /// Prediction: /prediction/particles in the frame `world`, coloured where the build has Open3D,
 /// /prediction/CAMERA and /truth/CAMERA, /CAMERA/calibration and /tf of their cameras; stamps count
 /// from the newest observed step.
-/// An episode's manifest is a metadata record (data/episode_record.h), so that `import ros2` reads
-/// it back as it was. Memory: one step. Errors: those of
+/// An episode's manifest is a metadata record, its robot and the truth of a simulation are
+/// attachments (data/episode_record.h), so that `import ros2` reads it back as it was. Memory: one
+/// step. Errors: those of
 /// data/episode_reader.h, common/file_io.h and data/mcap/mcap_writer.h; SCHEMA_INVALID; CANCELLED.
 /// Threads: one at a time an output file. Source: mcap-spec; foxglove-schemas;
 /// ros2-interfaces.

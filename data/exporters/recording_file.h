@@ -27,6 +27,9 @@ class RecordingFile {
 
   /// Before all messages.
   Status WriteMetadata(const FileMetadata& metadata) { return writer_->WriteMetadata(metadata); }
+  Status WriteAttachment(const std::string& name, std::span<const std::uint8_t> data) {
+    return writer_->WriteAttachment(name, "application/octet-stream", data);
+  }
   Status WriteColor(const std::string& topic, const std::string& frame, std::int64_t time_ns,
                     const RgbImage& image);
   /// 16UC1 where its integers are millimetres, else 32FC1 in metres.

@@ -8,6 +8,7 @@
 #include "data/bags/sqlite_bag.h"
 #include "data/episode_record.h"
 #include "data/importers/frame_pairs.h"
+#include "data/mcap/compression.h"
 #include "data/mcap/mcap_reader.h"
 
 namespace interlacer {
@@ -112,6 +113,7 @@ Status BagIndex::AddExportedEpisode(const MessageFile& file) {
     auto manifest = ParseEpisodeRecord(metadata.values);
     if (manifest.ok()) {
       exported_episode_ = *std::move(manifest);
+      AddAttachments(file);
     } else {
       findings_.push_back(
           {"EPISODE_RECORD_INVALID",
@@ -120,6 +122,16 @@ Status BagIndex::AddExportedEpisode(const MessageFile& file) {
     }
   }
   return Status::Ok();
+}
+
+void BagIndex::AddAttachments(const MessageFile& file) {
+  attached_files_.clear();
+  exported_file_ = static_cast<int>(files_.size());
+  for (const FileAttachment& attachment : file.attachments()) {
+    if (IsAttachedFile(attachment.name)) {
+      attached_files_.insert_or_assign(attachment.name, attachment);
+    }
+  }
 }
 
 const BagTopic* BagIndex::Find(const std::string& topic) const {
@@ -232,6 +244,17 @@ void BagIndex::AddStampFindings(const BagTopic& topic) {
                              "clock set while recording?",
                          topic.topic.name});
   }
+}
+
+StatusOr<std::vector<std::uint8_t>> BagIndex::LoadAttached(const std::string& path) const {
+  const FileAttachment& attached = attached_files_.at(path);
+  const MessageFile& file = *files_[static_cast<std::size_t>(exported_file_)];
+  INTERLACER_ASSIGN_OR_RETURN(const MessageBytes bytes, file.Read(attached.address));
+  if (attached.crc != 0 && Crc32(attached.head_crc, bytes.data) != attached.crc) {
+    return InvalidArgument(reason::FILE_UNREADABLE, path + ": its CRC differs")
+        .WithField(file.path());
+  }
+  return std::vector<std::uint8_t>(bytes.data.begin(), bytes.data.end());
 }
 
 StatusOr<BagIndex::LoadedImage> BagIndex::Load(const BagTopic& topic, const BagImage& image) const {

@@ -65,6 +65,11 @@ class BagIndex {
   /// Of the episode that was exported into these files, if they are such.
   const std::optional<EpisodeManifest>& exported_episode() const { return exported_episode_; }
 
+  /// Files beside its messages, by their paths in the episode.
+  const std::map<std::string, FileAttachment>& attached_files() const { return attached_files_; }
+  /// FILE_UNREADABLE where its CRC differs.
+  StatusOr<std::vector<std::uint8_t>> LoadAttached(const std::string& path) const;
+
   /// The message and what keeps its bytes alive.
   struct LoadedImage {
     MessageBytes bytes;
@@ -77,6 +82,7 @@ class BagIndex {
   Status AddImage(int file, const FoundMessage& message, BagTopic* topic);
   Status AddTransforms(const FoundMessage& message, const BagTopic& topic);
   Status AddExportedEpisode(const MessageFile& file);
+  void AddAttachments(const MessageFile& file);
   void AddStampFindings(const BagTopic& topic);
   void Finish();
 
@@ -87,6 +93,8 @@ class BagIndex {
   std::string first_transform_left_out_;
   std::map<std::string, std::string> episode_record_;
   std::optional<EpisodeManifest> exported_episode_;
+  int exported_file_ = 0;
+  std::map<std::string, FileAttachment> attached_files_;
   std::vector<Finding> findings_;
 };
 

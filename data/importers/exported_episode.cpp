@@ -6,6 +6,7 @@
 
 #include "data/bags/messages.h"
 #include "data/episode_record.h"
+#include "robots/robot_folder.h"
 
 namespace interlacer {
 namespace {
@@ -17,6 +18,8 @@ constexpr double kCoarsestUnitM = 0.001;
 constexpr double kMostOff = 0.5;
 /// Of a single step, which has no spacing.
 constexpr double kLongestStepS = 3600;
+/// Of robot and truth together.
+constexpr std::uint64_t kMostFileBytes = std::uint64_t{256} << 20;
 
 template <typename Cameras>
 auto FindNamed(Cameras& cameras, const std::string& name) {
@@ -36,68 +39,54 @@ const EpisodeCamera* RangeOf(const EpisodeManifest& exported, const std::string&
   return is_same ? &first : nullptr;
 }
 
-}  // namespace
-
-std::optional<EpisodeManifest> TakeExportedEpisode(const BagIndex& bag, ImportOptions* options,
-                                                   std::vector<std::string>* choices) {
-  const std::optional<EpisodeManifest>& exported = bag.exported_episode();
-  if (!exported) return std::nullopt;
-  BagOptions& of_bag = options->bag;
-  const std::string frame = WorldFrameOf(*exported);
-  const bool is_other_frame = !of_bag.world_frame.empty() && FrameName(of_bag.world_frame) != frame;
-  if (!options->calibration.empty() || is_other_frame) {
-    choices->push_back("exported from episode " + exported->episode_id +
-                       ", whose box, range and task are left out: other poses were asked for");
-    return std::nullopt;
+StatusOr<Robot> RobotOf(const std::vector<EpisodeFile>& files) {
+  constexpr std::string_view kPrefix = "robot/";
+  std::vector<RobotFile> of_robot;
+  for (const EpisodeFile& file : files) {
+    if (!file.path.starts_with(kPrefix)) continue;
+    of_robot.push_back({file.path.substr(kPrefix.size()), file.bytes});
   }
-  of_bag.world_frame = frame;
-  for (const EpisodeCamera& camera : exported->cameras) {
-    if (camera.depth_unit_m <= kCoarsestUnitM) {
-      of_bag.depth_units_m[camera.name] = camera.depth_unit_m;
-    }
-  }
-  if (of_bag.robot_dir.empty()) {
-    if (exported->robot) {
-      choices->push_back("joints of robot " + exported->robot->model +
-                         " are left out: --robot FOLDER takes them, such as that in the episode");
-    }
-    return exported;
-  }
-  if (of_bag.joints.empty() && bag.Find(kJoints) != nullptr) of_bag.joints = {kJoints};
-  if (of_bag.commands.empty() && bag.Find(kCommands) != nullptr) of_bag.commands = kCommands;
-  return exported;
+  return DecodeRobot(of_robot, kRobotFolder);
 }
 
-bool FitCameras(const EpisodeManifest& exported, BagCameras* found) {
-  std::vector<BagCamera>& cameras = found->cameras;
-  std::string missing;
-  bool are_steps = true;
-  auto next = cameras.begin();
-  for (const EpisodeCamera& camera : exported.cameras) {
-    const auto known = FindNamed(cameras, camera.name);
-    if (known == cameras.end()) {
-      missing += (missing.empty() ? "" : ", ") + camera.name;
-      continue;
+/// Those that are whole.
+std::vector<EpisodeFile> LoadFiles(const BagIndex& bag, std::vector<std::string>* choices) {
+  std::vector<EpisodeFile> files;
+  std::uint64_t size_bytes = 0;
+  for (const auto& [path, attached] : bag.attached_files()) {
+    size_bytes += attached.address.size;
+    if (size_bytes > kMostFileBytes) {
+      choices->push_back("files of the exported episode from " + path +
+                         " on are left out: beyond " + std::to_string(kMostFileBytes) + " bytes");
+      break;
     }
-    are_steps = are_steps && std::ssize(known->frames) == exported.step_count;
-    std::rotate(next, known, std::next(known));
-    ++next;
+    auto bytes = bag.LoadAttached(path);
+    if (bytes.ok()) {
+      files.push_back({path, *std::move(bytes)});
+    } else {
+      choices->push_back("a file of the exported episode is left out: " + bytes.status().message());
+    }
   }
-  if (!missing.empty()) {
-    found->findings.push_back({"CAMERA_MISSING",
-                               "the exported episode has cameras that are not in the recording, or "
-                               "go by another name: " +
-                                   missing,
-                               "source"});
-  }
-  return are_steps && missing.empty() && cameras.size() == exported.cameras.size();
+  return files;
 }
 
-bool IsStepPlausible(const EpisodeManifest& exported, const BagCameras& found) {
-  const double step_s = exported.step_duration_s;
-  const double spacing_s = 1e-9 * static_cast<double>(found.cameras.front().spacing_ns);
-  if (spacing_s == 0) return step_s <= kLongestStepS;
-  return std::abs(spacing_s - step_s) <= kMostOff * step_s;
+/// Where the options name no robot, that of the export, if it has one.
+void TakeRobot(const BagIndex& bag, ExportedEpisode* exported, BagOptions* options,
+               std::vector<std::string>* choices) {
+  if (options->robot_dir.empty()) {
+    const bool has_joints = !options->joints.empty() || bag.Find(kJoints) != nullptr;
+    if (!exported->manifest.robot || !has_joints) return;
+    auto robot = RobotOf(exported->files);
+    if (!robot.ok()) {
+      choices->push_back("joints of robot " + exported->manifest.robot->model +
+                         " are left out: --robot FOLDER takes them, such as that in the episode (" +
+                         robot.status().ToString() + ")");
+      return;
+    }
+    exported->robot = std::make_shared<const Robot>(*std::move(robot));
+  }
+  if (options->joints.empty() && bag.Find(kJoints) != nullptr) options->joints = {kJoints};
+  if (options->commands.empty() && bag.Find(kCommands) != nullptr) options->commands = kCommands;
 }
 
 void RestoreManifest(const EpisodeManifest& exported, const ImportOptions& options, bool is_changed,
@@ -133,6 +122,88 @@ void RestoreManifest(const EpisodeManifest& exported, const ImportOptions& optio
   choices->push_back("exported from episode " + exported.episode_id + ", whose " +
                      (episode->has_extent ? "box, range, task and source hold"
                                           : "task and source hold; box and range are computed"));
+}
+
+/// `is_truth`: what truth/ says holds.
+void RestoreFiles(const ExportedEpisode& exported, bool is_truth, RecordedEpisode* episode,
+                  std::vector<std::string>* choices) {
+  bool is_truth_left_out = false;
+  for (const EpisodeFile& file : exported.files) {
+    if (!file.path.starts_with("truth/")) continue;
+    if (is_truth) episode->files.push_back(file);
+    is_truth_left_out = !is_truth;
+  }
+  if (is_truth_left_out) {
+    choices->push_back("truth of the exported episode is left out: these are not its steps");
+  }
+}
+
+}  // namespace
+
+std::optional<ExportedEpisode> TakeExportedEpisode(const BagIndex& bag, ImportOptions* options,
+                                                   std::vector<std::string>* choices) {
+  if (!bag.exported_episode()) return std::nullopt;
+  ExportedEpisode exported{*bag.exported_episode()};
+  const EpisodeManifest& manifest = exported.manifest;
+  BagOptions& of_bag = options->bag;
+  const std::string frame = WorldFrameOf(manifest);
+  const bool is_other_frame = !of_bag.world_frame.empty() && FrameName(of_bag.world_frame) != frame;
+  if (!options->calibration.empty() || is_other_frame) {
+    choices->push_back("exported from episode " + manifest.episode_id +
+                       ", whose box, range and task are left out: other poses were asked for");
+    return std::nullopt;
+  }
+  of_bag.world_frame = frame;
+  for (const EpisodeCamera& camera : manifest.cameras) {
+    if (camera.depth_unit_m <= kCoarsestUnitM) {
+      of_bag.depth_units_m[camera.name] = camera.depth_unit_m;
+    }
+  }
+  exported.files = LoadFiles(bag, choices);
+  TakeRobot(bag, &exported, &of_bag, choices);
+  return exported;
+}
+
+bool FitCameras(const EpisodeManifest& exported, BagCameras* found) {
+  std::vector<BagCamera>& cameras = found->cameras;
+  std::string missing;
+  bool are_steps = true;
+  auto next = cameras.begin();
+  for (const EpisodeCamera& camera : exported.cameras) {
+    const auto known = FindNamed(cameras, camera.name);
+    if (known == cameras.end()) {
+      missing += (missing.empty() ? "" : ", ") + camera.name;
+      continue;
+    }
+    are_steps = are_steps && std::ssize(known->frames) == exported.step_count;
+    std::rotate(next, known, std::next(known));
+    ++next;
+  }
+  if (!missing.empty()) {
+    found->findings.push_back({"CAMERA_MISSING",
+                               "the exported episode has cameras that are not in the recording, or "
+                               "go by another name: " +
+                                   missing,
+                               "source"});
+  }
+  return are_steps && missing.empty() && cameras.size() == exported.cameras.size();
+}
+
+bool IsStepPlausible(const EpisodeManifest& exported, const BagCameras& found) {
+  const double step_s = exported.step_duration_s;
+  const double spacing_s = 1e-9 * static_cast<double>(found.cameras.front().spacing_ns);
+  if (spacing_s == 0) return step_s <= kLongestStepS;
+  return std::abs(spacing_s - step_s) <= kMostOff * step_s;
+}
+
+void Restore(const ExportedEpisode& exported, const ImportOptions& options, bool is_changed,
+             RecordedEpisode* episode, std::vector<std::string>* choices) {
+  RestoreManifest(exported.manifest, options, is_changed, episode, choices);
+  RestoreFiles(exported, !is_changed, episode, choices);
+  // Stamps are those of the steps.
+  if (!is_changed && exported.manifest.capture_times_file.empty()) {
+    episode->capture_times_ns.clear();
+  }
 }
 
 }  // namespace interlacer

@@ -5,6 +5,7 @@
 ///
 /// Pure functions, thread-safe.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,10 +15,16 @@
 
 namespace interlacer {
 
-/// The manifest of the episode that `bag` is an export of; nothing where it is none, or where other
-/// poses were asked for. Fills in the world frame, the depth units and the topics of joints, and
-/// says so in `choices`.
-std::optional<EpisodeManifest> TakeExportedEpisode(const BagIndex& bag, ImportOptions* options,
+struct ExportedEpisode {
+  EpisodeManifest manifest;
+  std::vector<EpisodeFile> files{};      ///< beside the messages
+  std::shared_ptr<const Robot> robot{};  ///< of those files; null where another one is asked for
+};
+
+/// The episode that `bag` is an export of; nothing where it is none, or where other poses were
+/// asked for. Fills in the world frame, the depth units and the topics of joints, and says so in
+/// `choices`, as what is damaged and left out.
+std::optional<ExportedEpisode> TakeExportedEpisode(const BagIndex& bag, ImportOptions* options,
                                                    std::vector<std::string>* choices);
 
 /// Puts the cameras in the episode's order; what contradicts it is a finding. Whether the images of
@@ -27,9 +34,10 @@ bool FitCameras(const EpisodeManifest& exported, BagCameras* found);
 /// Whether steps can last as long as the record says, by the stamps of the images.
 bool IsStepPlausible(const EpisodeManifest& exported, const BagCameras& found);
 
-/// Gives the manifest back what the messages do not hold. `is_changed`: the import did more than to
-/// read what was exported, and its notes are kept too.
-void RestoreManifest(const EpisodeManifest& exported, const ImportOptions& options, bool is_changed,
-                     RecordedEpisode* episode, std::vector<std::string>* choices);
+/// Gives the episode back what the messages do not hold. `is_changed`: the import did more than to
+/// read what was exported; then its notes are kept too, and what is true of the recorded steps
+/// alone (truth/) is left out.
+void Restore(const ExportedEpisode& exported, const ImportOptions& options, bool is_changed,
+             RecordedEpisode* episode, std::vector<std::string>* choices);
 
 }  // namespace interlacer

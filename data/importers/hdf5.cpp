@@ -122,16 +122,7 @@ StatusOr<ImportReport> ImportHdf5(const ImportOptions& options) {
     }
     episode.manifest.cameras.push_back(std::move(camera));
   }
-  if (robot) {
-    INTERLACER_ASSIGN_OR_RETURN(EncodedRobot encoded, EncodeRobot(*robot));
-    episode.manifest.robot = RobotInfo{};
-    episode.manifest.robot->model = robot->name;
-    episode.manifest.robot->folder = "robot";
-    episode.manifest.robot->folder_sha256 = encoded.sha256;
-    episode.robot_files = std::move(encoded.files);
-    episode.manifest.states = JointColumns(*robot);
-    episode.manifest.actions = JointColumns(*robot);
-  }
+  if (robot) INTERLACER_RETURN_IF_ERROR(AddRobot(*robot, &episode));
   episode.findings = views.findings();
   episode.read_frame = [&](int step, int camera) {
     return views.Read(steps[static_cast<std::size_t>(step)], static_cast<std::size_t>(camera));

@@ -112,18 +112,6 @@ Status AddCameras(const LerobotViews& views, const Robot& robot, RecordedEpisode
   return Status::Ok();
 }
 
-Status AddRobot(const Robot& robot, RecordedEpisode* episode) {
-  INTERLACER_ASSIGN_OR_RETURN(EncodedRobot encoded, EncodeRobot(robot));
-  episode->manifest.robot = RobotInfo{};
-  episode->manifest.robot->model = robot.name;
-  episode->manifest.robot->folder = "robot";
-  episode->manifest.robot->folder_sha256 = encoded.sha256;
-  episode->robot_files = std::move(encoded.files);
-  episode->manifest.states = JointColumns(robot);
-  episode->manifest.actions = JointColumns(robot);
-  return Status::Ok();
-}
-
 std::vector<std::string> Notes(const LerobotSet& set, const LerobotEpisode& source,
                                const LerobotViews& views, const ImportOptions& options) {
   std::vector<std::string> notes = {

@@ -69,22 +69,25 @@ class BagImport {
     return Status::Ok();
   }
 
+  bool has_robot() const {
+    return !options_.bag.robot_dir.empty() || (exported_ && exported_->robot != nullptr);
+  }
+
   /// Steps are those that were exported, unless the options or the stamps say otherwise.
   void FitSteps() {
-    const bool has_all = FitCameras(*exported_, &found_);
+    const double step_s = exported_->manifest.step_duration_s;
+    const bool has_all = FitCameras(exported_->manifest, &found_);
     if (given_.bag.step_duration_s) return;
-    if (!IsStepPlausible(*exported_, found_)) {
+    if (!IsStepPlausible(exported_->manifest, found_)) {
       found_.findings.push_back({"EPISODE_RECORD_INVALID",
                                  "the exported episode is said to have steps of " +
-                                     NumberText(exported_->step_duration_s) +
-                                     " s, which its images contradict",
+                                     NumberText(step_s) + " s, which its images contradict",
                                  "source"});
       return;
     }
     options_.bag.are_frames_steps = has_all && given_.frame_stride == 1;
-    const double step_s = exported_->step_duration_s;
-    const bool is_grid = !options_.bag.robot_dir.empty() &&
-                         1e9 * step_s >= static_cast<double>(found_.cameras.front().spacing_ns);
+    const bool is_grid =
+        has_robot() && 1e9 * step_s >= static_cast<double>(found_.cameras.front().spacing_ns);
     if (is_grid || options_.bag.are_frames_steps) options_.bag.step_duration_s = step_s;
   }
 
@@ -93,7 +96,8 @@ class BagImport {
     const BagOptions& bag = given_.bag;
     return !options_.bag.are_frames_steps || episode.skipped_count > 0 || !bag.color.empty() ||
            !bag.joints.empty() || !bag.commands.empty() || !bag.end_effectors.empty() ||
-           given_.depth_unit_m || (exported_->actions && joints_ && !joints_->has_commands());
+           given_.depth_unit_m ||
+           (exported_->manifest.actions && joints_ && !joints_->has_commands());
   }
 
   std::string FindingsText() const {
@@ -105,7 +109,7 @@ class BagImport {
   }
 
   Status FindRobot() {
-    if (options_.bag.robot_dir.empty()) {
+    if (!has_robot()) {
       if (!options_.bag.joints.empty() || !options_.bag.commands.empty() ||
           !options_.bag.end_effectors.empty()) {
         return Mismatch(reason::ARGUMENT_INVALID, "--robot",
@@ -113,10 +117,14 @@ class BagImport {
       }
       return Status::Ok();
     }
-    INTERLACER_ASSIGN_OR_RETURN(Robot robot, ReadRobot(options_.bag.robot_dir));
-    INTERLACER_ASSIGN_OR_RETURN(
-        joints_,
-        BagJoints::Find(bag_, options_.bag, std::make_shared<const Robot>(std::move(robot))));
+    std::shared_ptr<const Robot> robot;
+    if (options_.bag.robot_dir.empty()) {
+      robot = exported_->robot;
+    } else {
+      INTERLACER_ASSIGN_OR_RETURN(Robot read, ReadRobot(options_.bag.robot_dir));
+      robot = std::make_shared<const Robot>(std::move(read));
+    }
+    INTERLACER_ASSIGN_OR_RETURN(joints_, BagJoints::Find(bag_, options_.bag, std::move(robot)));
     if (options_.bag.end_effectors.empty()) return Status::Ok();
     INTERLACER_ASSIGN_OR_RETURN(ends_, BagEndEffectors::Make(bag_, options_.bag, *joints_));
     return Status::Ok();
@@ -159,7 +167,7 @@ class BagImport {
     episode.manifest.step_duration_s = 1e-9 * static_cast<double>(found_steps_.step_ns);
     episode.manifest.world_frame_name = world();
     AddCameras(&episode);
-    if (joints_) INTERLACER_RETURN_IF_ERROR(AddRobot(&episode));
+    if (joints_) INTERLACER_RETURN_IF_ERROR(AddJoints(&episode));
     episode.findings = bag_.findings();
     episode.findings.insert(episode.findings.end(), found_.findings.begin(), found_.findings.end());
     if (!found_steps_.left_out.empty()) {
@@ -167,9 +175,9 @@ class BagImport {
     }
     if (exported_) {
       if (options_.bag.are_frames_steps) {
-        episode.manifest.step_duration_s = exported_->step_duration_s;
+        episode.manifest.step_duration_s = exported_->manifest.step_duration_s;
       }
-      RestoreManifest(*exported_, given_, IsChanged(episode), &episode, &choices_);
+      Restore(*exported_, given_, IsChanged(episode), &episode, &choices_);
     }
     episode.read_frame = [this](int step, int camera) { return ReadFrame(step, camera); };
     return episode;
@@ -202,19 +210,14 @@ class BagImport {
     }
   }
 
-  Status AddRobot(RecordedEpisode* episode) const {
-    INTERLACER_ASSIGN_OR_RETURN(EncodedRobot encoded, EncodeRobot(joints_->robot()));
-    RobotInfo info;
-    info.model = joints_->robot().name;
-    info.folder_sha256 = encoded.sha256;
-    if (exported_ && exported_->robot && exported_->robot->folder_sha256 == info.folder_sha256) {
-      info = *exported_->robot;
+  Status AddJoints(RecordedEpisode* episode) const {
+    INTERLACER_RETURN_IF_ERROR(AddRobot(joints_->robot(), episode));
+    RobotInfo& info = *episode->manifest.robot;
+    if (exported_ && exported_->manifest.robot &&
+        exported_->manifest.robot->folder_sha256 == info.folder_sha256) {
+      info = *exported_->manifest.robot;
+      info.folder = kRobotFolder;
     }
-    info.folder = "robot";
-    episode->manifest.robot = std::move(info);
-    episode->robot_files = std::move(encoded.files);
-    episode->manifest.states = JointColumns(joints_->robot());
-    episode->manifest.actions = JointColumns(joints_->robot());
     for (NumberTable* table : {&episode->states, &episode->actions}) {
       table->row_count = static_cast<std::int64_t>(steps().size());
       table->column_count = static_cast<std::int64_t>(joints_->robot().columns.size());
@@ -256,7 +259,7 @@ class BagImport {
   const ImportOptions& given_;
   ImportOptions options_;  ///< with what an export says
   BagIndex bag_;
-  std::optional<EpisodeManifest> exported_;
+  std::optional<ExportedEpisode> exported_;
   std::vector<std::string> choices_;
   BagCameras found_;
   std::optional<BagJoints> joints_;

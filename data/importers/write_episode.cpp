@@ -12,9 +12,11 @@
 #include "data/episode_reader.h"
 #include "data/episode_writer.h"
 #include "data/importers/depth_and_poses.h"
+#include "data/importers/joint_columns.h"
 #include "data/importers/no_measurement.h"
 #include "data/importers/scene_extent.h"
 #include "data/manifest.h"
+#include "robots/robot_folder.h"
 
 namespace interlacer {
 namespace {
@@ -96,9 +98,8 @@ Status WriteTables(const RecordedEpisode& recording, EpisodeWriter* writer) {
   if (!recording.capture_times_ns.empty()) {
     INTERLACER_RETURN_IF_ERROR(writer->WriteCaptureTimes(recording.capture_times_ns));
   }
-  for (const RobotFile& file : recording.robot_files) {
-    INTERLACER_RETURN_IF_ERROR(
-        writer->WriteExtra(recording.manifest.robot->folder + "/" + file.name, file.bytes));
+  for (const EpisodeFile& file : recording.files) {
+    INTERLACER_RETURN_IF_ERROR(writer->WriteExtra(file.path, file.bytes));
   }
   if (!recording.manifest.states) return Status::Ok();
   INTERLACER_RETURN_IF_ERROR(writer->WriteStates(recording.states));
@@ -173,6 +174,21 @@ EpisodeManifest StartManifest(EpisodeKind kind, const std::string& format, int s
   // Stands in until the real box is known.
   manifest.workspace = {{-1, -1, -1}, {1, 1, 1}};
   return manifest;
+}
+
+Status AddRobot(const Robot& robot, RecordedEpisode* episode) {
+  INTERLACER_ASSIGN_OR_RETURN(EncodedRobot encoded, EncodeRobot(robot));
+  RobotInfo info;
+  info.model = robot.name;
+  info.folder = kRobotFolder;
+  info.folder_sha256 = encoded.sha256;
+  for (RobotFile& file : encoded.files) {
+    episode->files.push_back({info.folder + "/" + file.name, std::move(file.bytes)});
+  }
+  episode->manifest.robot = std::move(info);
+  episode->manifest.states = JointColumns(robot);
+  episode->manifest.actions = JointColumns(robot);
+  return Status::Ok();
 }
 
 StatusOr<ImportReport> WriteEpisode(RecordedEpisode recording, const ImportOptions& options) {

@@ -16,7 +16,7 @@
 #include "common/image.h"
 #include "data/episode.h"
 #include "data/importers/import_options.h"
-#include "robots/robot_folder.h"
+#include "robots/robot.h"
 
 namespace interlacer {
 
@@ -24,6 +24,14 @@ namespace interlacer {
 struct RecordedFrame {
   RgbImage color;
   DepthImage16 depth;
+};
+
+/// Of all importers.
+inline constexpr char kRobotFolder[] = "robot";
+
+struct EpisodeFile {
+  std::string path;  ///< in the episode's folder
+  std::vector<std::uint8_t> bytes;
 };
 
 struct RecordedEpisode {
@@ -34,10 +42,13 @@ struct RecordedEpisode {
   std::vector<std::vector<Transform>> poses;     ///< [cameras][steps]; empty for fixed cameras
   std::vector<std::int64_t> capture_times_ns{};  ///< [steps,cameras], or empty
   NumberTable states{}, actions{};               ///< of an episode with a robot
-  std::vector<RobotFile> robot_files{};          ///< into the folder of manifest.robot
+  std::vector<EpisodeFile> files{};              ///< further ones, such as its robot's
   int skipped_count = 0;
   std::vector<Finding> findings{};  ///< about the source; they join those of validation
 };
+
+/// Robot, its files in kRobotFolder, and columns for its joints in states and actions.
+Status AddRobot(const Robot& robot, RecordedEpisode* episode);
 
 StatusOr<ImportReport> WriteEpisode(RecordedEpisode recording, const ImportOptions& options);
 

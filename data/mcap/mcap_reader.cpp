@@ -21,6 +21,8 @@ namespace {
 constexpr std::size_t kMostChunksKept = 6;
 /// Times, sizes and CRC of a chunk before its compression's name.
 constexpr std::uint64_t kLongestChunkHead = 256;
+/// Times, names and size of an attachment; longer ones are passed over.
+constexpr std::uint64_t kLongestAttachmentHead = 4096;
 
 Status Unreadable(const std::string& path, const std::string& why) {
   return InvalidArgument(reason::FILE_UNREADABLE, path + ": " + why).WithField(path);
@@ -137,6 +139,8 @@ Status McapReader::Scan(const Visitor& visit) {
       metadata_bytes_ += record.size;
       INTERLACER_ASSIGN_OR_RETURN(const Bytes content, ReadContent(record));
       AddMetadata(content);
+    } else if (opcode == Opcode::kAttachment && !is_cut) {
+      INTERLACER_RETURN_IF_ERROR(AddAttachment(record));
     } else if (!is_cut && (opcode == Opcode::kSchema || opcode == Opcode::kChannel ||
                            opcode == Opcode::kMessage)) {
       if (record.size > kMaxMcapRecordBytes) {
@@ -240,6 +244,25 @@ void McapReader::AddMetadata(std::span<const std::uint8_t> content) {
     metadata.values.insert_or_assign(std::move(key), values.Text());
   }
   if (reader.ok() && values.ok()) metadata_.push_back(std::move(metadata));
+}
+
+Status McapReader::AddAttachment(const Record& record) {
+  Bytes head(std::min(record.size, kLongestAttachmentHead)), tail(sizeof(std::uint32_t));
+  INTERLACER_RETURN_IF_ERROR(ReadAt(record.offset, head));
+  ByteReader reader(head);
+  reader.Bytes(16);  // times of the log and of the file
+  FileAttachment attachment;
+  attachment.name = reader.Text();
+  reader.Text();  // media type
+  const auto size = reader.Number<std::uint64_t>();
+  const std::uint64_t left = record.size - reader.offset();
+  if (!reader.ok() || left < tail.size() || size != left - tail.size()) return Status::Ok();
+  INTERLACER_RETURN_IF_ERROR(ReadAt(record.offset + record.size - tail.size(), tail));
+  attachment.address = {record.offset + reader.offset(), 0, size, false};
+  attachment.head_crc = Crc32(0, std::span(head).first(reader.offset()));
+  attachment.crc = ByteReader(tail).Number<std::uint32_t>();
+  attachments_.push_back(std::move(attachment));
+  return Status::Ok();
 }
 
 void McapReader::AddFindings(std::uint64_t end, bool is_cut, bool is_finished) {

@@ -59,6 +59,7 @@ class McapReader : public MessageFile {
   void AddSchema(std::span<const std::uint8_t> content);
   void AddChannel(std::span<const std::uint8_t> content);
   void AddMetadata(std::span<const std::uint8_t> content);
+  Status AddAttachment(const Record& record);
   void AddFindings(std::uint64_t end, bool is_cut, bool is_finished);
 
   int file_;

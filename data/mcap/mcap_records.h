@@ -30,6 +30,8 @@ enum class Opcode : std::uint8_t {
   kChunk = 6,
   kMessageIndex = 7,
   kChunkIndex = 8,
+  kAttachment = 9,
+  kAttachmentIndex = 10,
   kStatistics = 11,
   kMetadata = 12,
   kMetadataIndex = 13,

@@ -88,6 +88,30 @@ Status McapWriter::WriteMetadata(const FileMetadata& metadata) {
   return Status::Ok();
 }
 
+Status McapWriter::WriteAttachment(std::string_view name, std::string_view media_type,
+                                   std::span<const std::uint8_t> data) {
+  constexpr std::uint64_t kNoTime = 0;
+  ByteWriter record;
+  record.Number(kNoTime);  // of the log
+  record.Number(kNoTime);  // of the file
+  record.Text(name);
+  record.Text(media_type);
+  record.Number(static_cast<std::uint64_t>(data.size()));
+  record.Bytes(data);
+  record.Number(Crc32(0, record.data()));
+  ByteWriter index;
+  index.Number(offset_);
+  INTERLACER_RETURN_IF_ERROR(PutRecord(Opcode::kAttachment, record.data()));
+  index.Number(static_cast<std::uint64_t>(mcap::kRecordHeadBytes + record.data().size()));
+  index.Number(kNoTime);
+  index.Number(kNoTime);
+  index.Number(static_cast<std::uint64_t>(data.size()));
+  index.Text(name);
+  index.Text(media_type);
+  attachment_indices_.push_back(std::move(index.data()));
+  return Status::Ok();
+}
+
 std::uint16_t McapWriter::AddChannel(std::string_view topic, std::string_view message_encoding,
                                      std::string_view schema_name, std::string_view schema_encoding,
                                      std::span<const std::uint8_t> schema_data) {
@@ -187,12 +211,13 @@ Status McapWriter::PutSummary() {
                                {Opcode::kChannel, channels_},
                                {Opcode::kStatistics, {}},
                                {Opcode::kChunkIndex, {}},
+                               {Opcode::kAttachmentIndex, attachment_indices_},
                                {Opcode::kMetadataIndex, metadata_indices_}};
   ByteWriter statistics;
   statistics.Number(message_count_);
   statistics.Number(static_cast<std::uint16_t>(schemas_.size()));
   statistics.Number(static_cast<std::uint32_t>(channels_.size()));
-  statistics.Number<std::uint32_t>(0);  // attachments
+  statistics.Number(static_cast<std::uint32_t>(attachment_indices_.size()));
   statistics.Number(static_cast<std::uint32_t>(metadata_indices_.size()));
   statistics.Number(static_cast<std::uint32_t>(chunk_indices_.size()));
   statistics.Number(first_time_ns_);

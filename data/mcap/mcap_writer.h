@@ -1,7 +1,7 @@
 #pragma once
 
 /// Writes MCAP files that every reader opens: chunks of Zstandard with CRC and message index,
-/// metadata, summary with schemas, channels, statistics and indices.
+/// metadata, attachments, summary with schemas, channels, statistics and indices.
 ///
 /// The file is written beside its name and renamed by Finish; what is not finished is removed.
 /// Memory: one chunk. Errors: FAILED_PRECONDITION FILE_UNWRITABLE. Threads: one at a time.
@@ -33,6 +33,9 @@ class McapWriter {
 
   /// Before the first message: what is in front is read of a cut file too.
   Status WriteMetadata(const FileMetadata& metadata);
+  /// A file by its name. Before the first message, as metadata.
+  Status WriteAttachment(std::string_view name, std::string_view media_type,
+                         std::span<const std::uint8_t> data);
   /// `schema_data` describes messages of `schema_name`, such as a FileDescriptorSet of "protobuf";
   /// equal schemas are written once. Gives the channel.
   std::uint16_t AddChannel(std::string_view topic, std::string_view message_encoding,
@@ -67,7 +70,7 @@ class McapWriter {
   /// Of the open chunk: times and offsets of messages by channel.
   std::map<std::uint16_t, std::vector<std::pair<std::uint64_t, std::uint64_t>>> chunk_messages_;
   std::vector<ChunkIndex> chunk_indices_;
-  std::vector<std::vector<std::uint8_t>> metadata_indices_;  // contents of their records
+  std::vector<std::vector<std::uint8_t>> metadata_indices_, attachment_indices_;  // contents
 };
 
 }  // namespace interlacer

@@ -41,6 +41,13 @@ struct FileMetadata {
   std::map<std::string, std::string> values;
 };
 
+/// A file that a container holds beside its messages.
+struct FileAttachment {
+  std::string name;
+  MessageAddress address;               ///< of its data
+  std::uint32_t head_crc = 0, crc = 0;  ///< of what is before its data, and of both; 0: unknown
+};
+
 struct FoundMessage {
   int topic = 0;  ///< index into topics()
   std::int64_t log_time_ns = 0;
@@ -67,6 +74,8 @@ class MessageFile {
   const std::vector<MessageTopic>& topics() const { return topics_; }
   /// Of a scan.
   const std::vector<FileMetadata>& metadata() const { return metadata_; }
+  /// Of a scan, which reads none of them.
+  const std::vector<FileAttachment>& attachments() const { return attachments_; }
   /// Of a scan: FILE_CUT, FILE_UNFINISHED, CHUNK_DAMAGED, MESSAGE_DAMAGED.
   const std::vector<Finding>& findings() const { return findings_; }
 
@@ -74,6 +83,7 @@ class MessageFile {
   std::string path_;
   std::vector<MessageTopic> topics_;
   std::vector<FileMetadata> metadata_;
+  std::vector<FileAttachment> attachments_;
   std::vector<Finding> findings_;
 };
 

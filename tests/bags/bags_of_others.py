@@ -165,6 +165,21 @@ def check(source):
     print(f"{source.name}: imported, exported and read")
 
 
+def check_simulated():
+    """Robot and truth of a simulated episode are attachments that mcap reads."""
+    source, exported = options.work / "set", options.work / "simulated.mcap"
+    interlacer("simulate", "--seed", 8, "--steps", 3, "--width", 64, "--height", 48, "-o", source)
+    (episode,) = source.glob("push_block*")
+    interlacer("export", "mcap", episode, "-o", exported)
+    with open(exported, "rb") as file:
+        reader = make_reader(file, validate_crcs=True)
+        attached = {attachment.name: attachment.data for attachment in reader.iter_attachments()}
+        assert reader.get_summary().statistics.attachment_count == len(attached)
+    files = [path for folder in ("robot", "truth") for path in (episode / folder).rglob("*") if path.is_file()]
+    assert attached == {str(path.relative_to(episode)): path.read_bytes() for path in files} and len(files) > 8, attached.keys()
+    print("attachments read")
+
+
 shutil.rmtree(options.work, ignore_errors=True)
 options.work.mkdir(parents=True)
 for plugin in (StoragePlugin.MCAP, StoragePlugin.SQLITE3):
@@ -179,3 +194,5 @@ write_mcap(path, CompressionType.NONE, use_chunking=False)
 check(path)
 write_foxglove(options.work / "foxglove.mcap")
 check(options.work / "foxglove.mcap")
+if json.loads(interlacer("version"))["parts"]["mujoco"]:
+    check_simulated()

@@ -1,13 +1,18 @@
 /// An episode that was exported to MCAP and imported again under manifests, stamps and names that
 /// could be taken for something else.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "common/file_io.h"
 #include "data/episode_reader.h"
 #include "data/episode_writer.h"
 #include "data/exporters/mcap_export.h"
@@ -18,6 +23,9 @@
 
 namespace interlacer {
 namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
 
 /// Exports the synthetic episode as `change` makes it and imports it again.
 class ExportedEpisodeTest : public ::testing::Test {
@@ -46,6 +54,7 @@ class ExportedEpisodeTest : public ::testing::Test {
     if (!capture_times_ns.empty()) {
       EXPECT_TRUE((*writer)->WriteCaptureTimes(capture_times_ns).ok());
     }
+    EXPECT_TRUE((*writer)->WriteExtra(kTruthFile, kTruth).ok());
     EXPECT_TRUE((*writer)->Finish().ok());
     EXPECT_TRUE(ExportEpisodeAsMcap(changed, options_.source_dir).ok());
     options_.overwrite = true;
@@ -58,6 +67,19 @@ class ExportedEpisodeTest : public ::testing::Test {
                        [&](const Finding& finding) { return finding.reason == reason; });
   }
 
+  StatusOr<std::string> ImportedTruth() const {
+    return ReadTextFile(options_.episode_dir + "/" + kTruthFile);
+  }
+  /// Imports again what `change` makes of the exported file.
+  StatusOr<ImportReport> ReturnChanged(const std::function<void(std::string* bytes)>& change) {
+    std::string bytes = *ReadTextFile(options_.source_dir);
+    change(&bytes);
+    std::ofstream(options_.source_dir, std::ios::binary) << bytes;
+    return ImportRecording("ros2", options_);
+  }
+
+  static constexpr char kTruthFile[] = "truth/notes.txt";
+  static constexpr std::array<std::uint8_t, 4> kTruth = {'t', 'r', 'u', 'e'};
   TempFolder folder_;
   const std::string original_ = folder_.File("synthetic");
   ImportOptions options_;
@@ -132,6 +154,47 @@ TEST_F(ExportedEpisodeTest, CamerasThatGoByAnotherNameAreFound) {
   EXPECT_EQ(Imported().cameras[1].far_m, SyntheticManifest().cameras[0].far_m);
   // What the import did beside is said.
   EXPECT_GT(Imported().source.notes.size(), SyntheticManifest().source.notes.size());
+}
+
+TEST_F(ExportedEpisodeTest, TruthComesBackWithItsSteps) {
+  ASSERT_TRUE(Return(SyntheticManifest()).ok());
+  EXPECT_EQ(*ImportedTruth(), "true");
+  options_.frame_stride = 2;
+  const auto report = ImportRecording("ros2", options_);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_FALSE(ImportedTruth().ok());
+  EXPECT_THAT(report->choices, Contains(HasSubstr("truth of the exported episode is left out")));
+}
+
+TEST_F(ExportedEpisodeTest, ADamagedFileIsLeftOutAndSaid) {
+  ASSERT_TRUE(Return(SyntheticManifest()).ok());
+  const auto report = ReturnChanged([](std::string* bytes) {
+    bytes->replace(bytes->find("true", bytes->find(kTruthFile)), 4, "fals");
+  });
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_FALSE(ImportedTruth().ok());
+  EXPECT_THAT(report->choices, Contains(HasSubstr("truth/notes.txt: its CRC differs")));
+  EXPECT_EQ(Imported().workspace.min_m, SyntheticManifest().workspace.min_m);
+}
+
+TEST_F(ExportedEpisodeTest, NoFileLeavesItsFolderOrTakesThePlaceOfAnother) {
+  ASSERT_TRUE(Return(SyntheticManifest()).ok());
+  std::string name = kTruthFile;
+  for (const std::string other :
+       {"truth/../../xyz", "/truth/file.txt", "truth//note.txt", "truth/.note.txt",
+        "truth/note.txt/", "color/left/0.pn", "manifest.json/x"}) {
+    ASSERT_EQ(other.size(), name.size());
+    const auto report = ReturnChanged([&](std::string* bytes) {
+      for (std::size_t at = 0; (at = bytes->find(name, at)) != std::string::npos;) {
+        bytes->replace(at, name.size(), other);
+      }
+    });
+    name = other;
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    EXPECT_FALSE(std::filesystem::exists(options_.episode_dir + "/truth"));
+    EXPECT_FALSE(std::filesystem::exists(folder_.File("xyz")));
+    EXPECT_TRUE(EpisodeReader::Open(options_.episode_dir)->ReadColor(0, 0).ok());
+  }
 }
 
 TEST_F(ExportedEpisodeTest, ExportsOfTwoEpisodesAreNotOne) {

@@ -173,6 +173,39 @@ TEST_F(McapTest, MetadataComeBackAlsoOfACutFile) {
   }
 }
 
+TEST_F(McapTest, AttachmentsComeBackUnlessTheyAreCutOrContradictTheirRecord) {
+  const std::string path = folder_.File("attached.mcap");
+  const Bytes data = BytesOf("what is attached");
+  auto writer = McapWriter::Create(path);
+  ASSERT_TRUE((*writer)->WriteAttachment("folder/a", "text/plain", data).ok());
+  ASSERT_TRUE((*writer)->WriteAttachment("empty", "", {}).ok());
+  const auto channel = (*writer)->AddChannel("/a", "protobuf", "A", "protobuf", {});
+  ASSERT_TRUE((*writer)->Write(channel, 0, BytesOf("x")).ok());
+  ASSERT_TRUE((*writer)->Finish().ok());
+  const auto scanned = [&](const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+    auto file = *McapReader::Open(path);
+    EXPECT_TRUE(file->Scan([](const FoundMessage&) { return Status::Ok(); }).ok());
+    return file;
+  };
+  const std::string whole = *ReadTextFile(path);
+  const auto file = scanned(whole);
+  ASSERT_EQ(file->attachments().size(), 2u);
+  EXPECT_EQ(file->attachments()[0].name, "folder/a");
+  EXPECT_EQ(file->attachments()[1].address.size, 0u);
+  for (const FileAttachment& attachment : file->attachments()) {
+    const auto read = file->Read(attachment.address);
+    ASSERT_TRUE(read.ok());
+    EXPECT_EQ(Crc32(attachment.head_crc, read->data), attachment.crc);
+    EXPECT_TRUE(read->data.empty() || std::ranges::equal(read->data, data));
+  }
+  const std::size_t at = whole.find("what is attached");
+  EXPECT_TRUE(scanned(whole.substr(0, at + 5))->attachments().empty());
+  std::string longer = whole;
+  ++longer[at - 8];  // the length of the data, before it
+  EXPECT_EQ(scanned(longer)->attachments().size(), 1u);
+}
+
 TEST_F(McapTest, NothingIsLeftOfAFileThatIsNotFinished) {
   const std::string path = folder_.File("never.mcap");
   { const auto writer = McapWriter::Create(path); }

@@ -114,8 +114,8 @@ bool CheckBag(const std::string& bytes, const char* name) {
   auto cameras = FindCameras(*bag, options);
   ExpectExplained(cameras.status());
   if (exported && cameras.ok()) {
-    FitCameras(*exported, &*cameras);
-    IsStepPlausible(*exported, *cameras);
+    FitCameras(exported->manifest, &*cameras);
+    IsStepPlausible(exported->manifest, *cameras);
   }
   for (const Finding& finding : bag->findings()) EXPECT_FALSE(finding.message.empty());
   for (const auto& [topic_name, topic] : bag->topics()) {
@@ -231,9 +231,16 @@ std::vector<std::string> McapSeeds() {
   metadata.Text(kEpisodeRecordName);
   metadata.Number(static_cast<std::uint32_t>(values.data().size()));
   metadata.Bytes(values.data());
+  mcap::ByteWriter attachment;
+  attachment.Bytes(Bytes(16));
+  attachment.Text("truth/a");
+  attachment.Text("");
+  attachment.Number<std::uint64_t>(3);
+  attachment.Bytes(Bytes(3 + 4));  // the data, and no CRC
   plain.Bytes(mcap::kMagic);
   record(mcap::Opcode::kHeader, Bytes(8), &plain);
   record(mcap::Opcode::kMetadata, metadata.data(), &plain);
+  record(mcap::Opcode::kAttachment, attachment.data(), &plain);
   record(mcap::Opcode::kChunk, chunk.data(), &plain);
   record(mcap::Opcode::kDataEnd, Bytes(4), &plain);
   record(mcap::Opcode::kFooter, Bytes(20), &plain);
