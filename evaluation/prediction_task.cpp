@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/check.h"
 #include "common/transforms.h"
 #include "data/rectified_view.h"
 #include "data/resized_view.h"
@@ -136,6 +137,14 @@ Status AddActions(const EpisodeReader& episode, const PredictionRequest& request
 }
 
 }  // namespace
+
+const Camera& PredictionTask::CameraOf(const TargetView& target) const {
+  const auto& views = output.render_targets;
+  const auto view = std::find_if(views.begin(), views.end(),
+                                 [&](const RenderTarget& v) { return v.name == target.name; });
+  INTERLACER_CHECK(view != views.end() && view->camera, "every target is rendered by a camera");
+  return *view->camera;
+}
 
 // A colon is not part of a camera's name, so the two kinds of names never meet.
 std::string DepthViewName(const TargetView& target) {

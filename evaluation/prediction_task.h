@@ -95,6 +95,8 @@ struct PredictionTask {
 
   /// Episode step of a model step; of a static scene always the first.
   int EpisodeStep(int step) const { return is_static ? start_step : start_step + step * stride; }
+  /// That renders the picture of one of the targets.
+  const Camera& CameraOf(const TargetView& target) const;
 };
 
 /// Width and height of the pictures of a camera whose model takes images of `model`'s size.

@@ -15,9 +15,7 @@ SceneView SceneRecorder::Finish(const PredictionTask& task, const ModelMetadata&
   scene_.workspace = task.region.workspace;
   scene_.carried = evaluation.carried;
   for (const TargetView& target : task.targets) {
-    for (const RenderTarget& view : task.output.render_targets) {
-      if (view.name == target.name) scene_.cameras.emplace_back(target.name, *view.camera);
-    }
+    scene_.cameras.emplace_back(target.name, task.CameraOf(target));
   }
   return std::exchange(scene_, {});
 }

@@ -1,6 +1,5 @@
 #include "evaluation/step_evaluator.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "common/transforms.h"
@@ -176,11 +175,8 @@ StatusOr<std::vector<EvaluatedView>> StepEvaluator::Evaluate(const PredictedStep
   const auto particles = ParticlesOf(step);
   std::vector<EvaluatedView> views;
   for (const TargetView& target : task_.targets) {
-    const auto asked =
-        std::find_if(task_.output.render_targets.begin(), task_.output.render_targets.end(),
-                     [&](const RenderTarget& view) { return view.name == target.name; });
     INTERLACER_ASSIGN_OR_RETURN(EvaluatedView view,
-                                EvaluateView(target, *asked->camera, step, particles));
+                                EvaluateView(target, task_.CameraOf(target), step, particles));
     views.push_back(std::move(view));
   }
   return views;

@@ -117,13 +117,11 @@ nlohmann::ordered_json ScoresJson(const EpisodeEvaluation& evaluation) {
 nlohmann::ordered_json CamerasJson(const PredictionTask& task) {
   nlohmann::ordered_json cameras = nlohmann::ordered_json::array();
   for (const TargetView& target : task.targets) {
-    for (const RenderTarget& view : task.output.render_targets) {
-      if (view.name != target.name) continue;
-      nlohmann::ordered_json camera = {{"name", target.name}};
-      WritePinhole(*view.camera, &camera);
-      camera["world_from_camera"] = TransformToJson(view.camera->world_from_camera);
-      cameras.push_back(std::move(camera));
-    }
+    const Camera& camera = task.CameraOf(target);
+    nlohmann::ordered_json json = {{"name", target.name}};
+    WritePinhole(camera, &json);
+    json["world_from_camera"] = TransformToJson(camera.world_from_camera);
+    cameras.push_back(std::move(json));
   }
   return cameras;
 }
