@@ -82,6 +82,35 @@ std::optional<double> Exponent(const CostSeries& series, CostKind kind, std::int
   return LogSlope(x, y);
 }
 
+Overtaking FindOvertaking(const CostSeries& fast, const CostSeries& dense) {
+  constexpr std::size_t kLastPoints = 3;
+  Overtaking overtaking;
+  const std::size_t count = std::min(fast.points.size(), dense.points.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool is_faster = fast.points[i].cost.cpu_seconds <= dense.points[i].cost.cpu_seconds;
+    if (!is_faster) overtaking.length.reset();
+    if (is_faster && !overtaking.length) overtaking.length = fast.points[i].length;
+  }
+  // Dense ends first where it takes too long or too much memory.
+  if (!overtaking.length && count > 0 && fast.points.size() > count) {
+    overtaking.length = fast.points[count].length;
+  }
+  if (count > 0) overtaking.measured_length = fast.points[count - 1].length;
+  if (overtaking.length || count < kLastPoints) return overtaking;
+  const CostPoint &of_fast = fast.points[count - 1], &of_dense = dense.points[count - 1];
+  const auto growth = [&](const CostSeries& series) {
+    return std::log2(series.points[count - 1].cost.cpu_seconds /
+                     series.points[count - kLastPoints].cost.cpu_seconds);
+  };
+  const double closing = (growth(dense) - growth(fast)) / (kLastPoints - 1);
+  if (!(closing > 0)) return overtaking;
+  const double doublings =
+      std::log2(of_fast.cost.cpu_seconds / of_dense.cost.cpu_seconds) / closing;
+  overtaking.foreseen_length =
+      std::ldexp(static_cast<double>(of_fast.length), static_cast<int>(std::ceil(doublings)));
+  return overtaking;
+}
+
 nlohmann::json FastOptions(const std::string& mechanism) {
   if (mechanism == "malpha_dense") return {{"positive", "coefficients"}};
   if (mechanism == "jlt") return {{"abs", false}};

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/number_text.h"
 #include "experiments/masks/cost_series.h"
 #include "experiments/masks/pages.h"
 #include "model/attention/files/attention_files.h"
@@ -31,22 +32,6 @@ void TakeFaster(const CostSeries& series, CostSeries* least) {
     double& seconds = least->points[i].cost.cpu_seconds;
     seconds = std::min(seconds, series.points[i].cost.cpu_seconds);
   }
-}
-
-/// The least length from which on the fast way is at least as fast at every measured length.
-std::optional<std::int64_t> Overtaking(const CostSeries& fast, const CostSeries& dense) {
-  std::optional<std::int64_t> from;
-  const std::size_t count = std::min(fast.points.size(), dense.points.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    const bool is_faster = fast.points[i].cost.cpu_seconds <= dense.points[i].cost.cpu_seconds;
-    if (!is_faster) from.reset();
-    if (is_faster && !from) from = fast.points[i].length;
-  }
-  // Dense ends first where it takes too long or too much memory.
-  if (!from && fast.points.size() > dense.points.size() && !dense.points.empty()) {
-    from = fast.points[count].length;
-  }
-  return from;
 }
 
 /// The way that is taken where none is asked for, against the fastest one.
@@ -116,8 +101,11 @@ ChartSpec AdvantageChart(std::int64_t width) {
   return chart;
 }
 
-std::string LengthText(const std::optional<std::int64_t>& length, std::int64_t longest) {
-  return length ? std::to_string(*length) : "not up to " + std::to_string(longest);
+std::string OvertakingText(const Overtaking& overtaking) {
+  if (overtaking.length) return std::to_string(*overtaking.length);
+  return "not up to " + std::to_string(overtaking.measured_length) + ", " +
+         (overtaking.foreseen_length ? "foreseen at " + NumberText(*overtaking.foreseen_length)
+                                     : std::string("none foreseen"));
 }
 
 }  // namespace
@@ -133,7 +121,9 @@ StatusOr<MaskPage> OvertakingPage(const MaskRun& run) {
       "beside the dense one of the same mechanism, making the mask included. CPU time, least of "
       "four runs. Lengths double from " +
           std::to_string(kLeastLength) +
-          "; the length is the first from which on the fast way is never slower.",
+          "; the length is the first from which on the fast way is never slower. Where there is "
+          "none among the lengths at which both were measured, the first doubling is foreseen "
+          "behind which they would meet if each grew on as over its last two.",
       "Without a way asked for: the time of the way that is taken over that of the fastest one, at "
       "the length and width where this is largest; times are those of the ways.",
       "At " + std::to_string(blocked_length) +
@@ -164,7 +154,7 @@ StatusOr<MaskPage> OvertakingPage(const MaskRun& run) {
     request.limit_s = run.limit_s;
     auto ways = listed.at("ways").get<std::vector<std::string>>();
     if (ways.size() < 2) ways.emplace_back("fastmult");
-    std::optional<std::int64_t> from[2];
+    std::string from[2];
     WorstChoice worst;
     const auto repeat_more = [&run](std::int64_t length, attention::CostRequest* changed) {
       if (!run.is_quick && length <= kShortLength) changed->repeats = kShortRepeats;
@@ -185,8 +175,9 @@ StatusOr<MaskPage> OvertakingPage(const MaskRun& run) {
         if (way != "dense") TakeFaster(series, &fast);
         of_way[way] = series;
       }
-      from[w] = Overtaking(fast, of_way.at("dense"));
-      overtaken[w].push_back(from[w]);
+      const Overtaking found = FindOvertaking(fast, of_way.at("dense"));
+      from[w] = OvertakingText(found);
+      overtaken[w].push_back(found.length);
       if (const auto style = ShownStyle(request.mechanism)) {
         page.charts[w].series.push_back(
             AdvantageSeries(request.mechanism, fast, of_way.at("dense"), *style));
@@ -208,8 +199,7 @@ StatusOr<MaskPage> OvertakingPage(const MaskRun& run) {
           {request.mechanism, at_length->way, 8, blocked_length, at_length->cpu_seconds});
     }
     table.rows.push_back(
-        {request.mechanism, LengthText(from[0], longest_dense), LengthText(from[1], longest_dense),
-         worst.text, at_length.ok() ? at_length->way : "–",
+        {request.mechanism, from[0], from[1], worst.text, at_length.ok() ? at_length->way : "–",
          at_length.ok() ? FigureText(seconds) : at_length.status().message(), FigureText(ratio)});
     page.claims.push_back(
         Above({.text = request.mechanism + ": dense attention in blocks over it, " +

@@ -106,6 +106,39 @@ TEST(CostSeries, EndsAtTheLimitsAndSaysSo) {
   EXPECT_EQ(MeasureSeries(request, {64}, run).status().code(), StatusCode::kCancelled);
 }
 
+TEST(CostSeries, CrossingsAreFoundOrForeseen) {
+  const auto series = [](std::int64_t longest, const auto& seconds) {
+    CostSeries made;
+    for (const std::int64_t length : Doublings(16, longest)) {
+      made.points.push_back({length, {}});
+      made.points.back().cost.cpu_seconds = seconds(static_cast<double>(length));
+    }
+    return made;
+  };
+  const auto linear = [](double length) { return 1e-6 * length; };
+  const auto square = [](double length) { return 1e-8 * length * length; };  // meets it at 100
+  const Overtaking found = FindOvertaking(series(1024, linear), series(1024, square));
+  EXPECT_EQ(found.length, 128);
+  EXPECT_EQ(found.measured_length, 1024);
+  EXPECT_EQ(found.foreseen_length, std::nullopt);
+
+  const Overtaking foreseen = FindOvertaking(series(64, linear), series(64, square));
+  EXPECT_EQ(foreseen.length, std::nullopt);
+  EXPECT_EQ(foreseen.measured_length, 64);
+  EXPECT_EQ(foreseen.foreseen_length, 128);
+  // The dense one became too slow.
+  EXPECT_EQ(FindOvertaking(series(64, linear), series(32, square)).length, 64);
+  // Never, and too few points to say.
+  const auto twice = [&](double length) { return 2 * linear(length); };
+  EXPECT_EQ(FindOvertaking(series(64, twice), series(64, linear)).foreseen_length, std::nullopt);
+  EXPECT_EQ(FindOvertaking(series(32, linear), series(32, square)).foreseen_length, std::nullopt);
+  EXPECT_EQ(FindOvertaking({}, series(32, square)).measured_length, 0);
+  // A single slow run in between does not hide that it is overtaken from there on alone.
+  CostSeries late = series(1024, linear);
+  late.points[5].cost.cpu_seconds = 1;
+  EXPECT_EQ(FindOvertaking(late, series(1024, square)).length, 1024);
+}
+
 TEST(MaskGraphs, HaveTheirSizes) {
   EXPECT_THAT(PathGraph(3).neighbors, ElementsAre(1, 0, 2, 1));
   EXPECT_EQ(CirculantGraph(80, 32).neighbors.size(), 80u * 64);
