@@ -229,6 +229,11 @@ void SceneCall::End(Status status) {
   if (admitted_.kept != nullptr) admitted_.kept.reset();
   record_.response_bytes = sink_->sent_bytes();
   if (last_message_) record_.response_bytes += static_cast<std::int64_t>(last_message_->Length());
+  is_answered_ = status.ok();
+  // A reset after the last unit finds the call answered, or is found here.
+  if (status.ok() && is_reset_ && is_answered_.exchange(false)) {
+    status = SlowReader("the client did not read the last messages");
+  }
   if (status.code() == StatusCode::kCancelled) {
     record_.cancelled_where = status.reason() == reason::SLOW_READER ? "slow_reader"
                               : has_run_                             ? "running"
@@ -237,7 +242,6 @@ void SceneCall::End(Status status) {
   server_.Count(record_, status);
   if (status.reason() == reason::SLOW_READER) sink_->Abort();
   if (status.ok()) {
-    is_answered_ = true;
     sink_->FinishWith(*std::move(last_message_));
   } else {
     sink_->Finish(status);

@@ -89,6 +89,14 @@ TEST_F(SceneCallTest, ResetForAReaderThatStoppedIsNotTakenForAClientThatWent) {
   decoder_gate_.Open();
 }
 
+TEST_F(SceneCallTest, ResetAfterItsLastUnitIsNoAnswer) {
+  const auto call = MakeCall();
+  call->OnReset();
+  call->End(Status::Ok());
+  EXPECT_EQ(sink_.finish_count, 1);
+  EXPECT_EQ(sink_.end.reason(), reason::SLOW_READER);
+}
+
 TEST_F(SceneCallTest, IsDecodedAndAnswered) {
   auto call = MakeCall();
   call->Start();
