@@ -27,7 +27,8 @@ MaskClaim Judged(MaskClaim claim, std::optional<double> value, std::string rule,
 std::string FigureText(const std::optional<double>& value) {
   if (!value || !std::isfinite(*value)) return "–";
   char text[32];
-  std::snprintf(text, sizeof text, "%.3g", *value);
+  const bool is_large = std::abs(*value) >= 1000 && std::abs(*value) < 1e6;
+  std::snprintf(text, sizeof text, is_large ? "%.0f" : "%.3g", *value);
   return text;
 }
 

@@ -106,6 +106,7 @@ Overtaking FindOvertaking(const CostSeries& fast, const CostSeries& dense) {
   if (!(closing > 0)) return overtaking;
   const double doublings =
       std::log2(of_fast.cost.cpu_seconds / of_dense.cost.cpu_seconds) / closing;
+  if (doublings > kMostForeseen) return overtaking;
   overtaking.foreseen_length =
       std::ldexp(static_cast<double>(of_fast.length), static_cast<int>(std::ceil(doublings)));
   return overtaking;

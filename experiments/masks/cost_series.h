@@ -41,12 +41,14 @@ enum class CostKind { kSeconds, kBytes };
 std::optional<double> Exponent(const CostSeries& series, CostKind kind, std::int64_t from,
                                double log_power = 0);
 
+inline constexpr int kMostForeseen = 4;
 struct Overtaking {
   /// The least from which on the fast way is at least as fast at every measured length.
   std::optional<std::int64_t> length;
   std::int64_t measured_length = 0;  ///< the longest of both
   /// Without one: the first doubling behind where both would meet if each grew on as over its last
-  /// two; nothing where the dense way grows no faster.
+  /// two; nothing where the dense way grows no faster, or not so much that they meet within
+  /// kMostForeseen doublings.
   std::optional<double> foreseen_length;
 };
 Overtaking FindOvertaking(const CostSeries& fast, const CostSeries& dense);

@@ -123,7 +123,8 @@ StatusOr<MaskPage> OvertakingPage(const MaskRun& run) {
           std::to_string(kLeastLength) +
           "; the length is the first from which on the fast way is never slower. Where there is "
           "none among the lengths at which both were measured, the first doubling is foreseen "
-          "behind which they would meet if each grew on as over its last two.",
+          "behind which they would meet if each grew on as over its last two, within " +
+          std::to_string(kMostForeseen) + " doublings.",
       "Without a way asked for: the time of the way that is taken over that of the fastest one, at "
       "the length and width where this is largest; times are those of the ways.",
       "At " + std::to_string(blocked_length) +

@@ -53,6 +53,9 @@ TEST(MaskClaim, SaysItsRuleAndValue) {
   EXPECT_EQ(claim.rule, "at most 1.15");
   EXPECT_EQ(claim.verdict, Verdict::kDoesNotHold);
   EXPECT_EQ(FigureText(std::nullopt), "–");
+  EXPECT_EQ(FigureText(1.2345), "1.23");
+  EXPECT_EQ(FigureText(1680.4), "1680");
+  EXPECT_EQ(FigureText(1e-5), "1e-05");
 }
 
 TEST(MaskClaim, SlopesAndCrossings) {
@@ -132,6 +135,8 @@ TEST(CostSeries, CrossingsAreFoundOrForeseen) {
   const auto twice = [&](double length) { return 2 * linear(length); };
   EXPECT_EQ(FindOvertaking(series(64, twice), series(64, linear)).foreseen_length, std::nullopt);
   EXPECT_EQ(FindOvertaking(series(32, linear), series(32, square)).foreseen_length, std::nullopt);
+  const auto slow = [&](double length) { return 100 * linear(length); };
+  EXPECT_EQ(FindOvertaking(series(64, slow), series(64, square)).foreseen_length, std::nullopt);
   EXPECT_EQ(FindOvertaking({}, series(32, square)).measured_length, 0);
   // A single slow run in between does not hide that it is overtaken from there on alone.
   CostSeries late = series(1024, linear);

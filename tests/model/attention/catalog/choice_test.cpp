@@ -79,7 +79,7 @@ TEST(ChoiceOfWay, OfFewTokensIsDense) {
 }
 
 TEST(ChoiceOfWay, FollowsTheMeasuredLengths) {
-  for (const char* name : {"gkat0", "heat", "rwgnk"}) {
+  for (const char* name : {"grf_sym", "heat", "rwgnk"}) {
     const Attention made = Make(name, nlohmann::json::object());
     const attention::DenseLengths lengths = made.mechanism().dense_up_to.value();
     ASSERT_GE(lengths.width_64, 100) << name;
@@ -94,12 +94,12 @@ TEST(ChoiceOfWay, FollowsTheMeasuredLengths) {
 }
 
 TEST(ChoiceOfWay, IsNotDenseWhereWeightsAreMany) {
-  const Attention made = Make("gkat0", nlohmann::json::object());
-  AttentionInputs inputs = RingOf(256, 8, 8);
+  const Attention made = Make("rwgnk", nlohmann::json::object());
+  AttentionInputs inputs = RingOf(256, 64, 64);
   EXPECT_EQ(WayTaken(made, inputs), Way::kDense);
   const std::int64_t batches = attention::kMaxChosenDenseWeights / (256 * 256) + 1;
   for (torch::Tensor* tensor : {&inputs.q, &inputs.k, &inputs.v}) {
-    *tensor = tensor->to(at::kFloat).expand({batches, 1, 256, 8});
+    *tensor = tensor->to(at::kFloat).expand({batches, 1, 256, 64});
   }
   EXPECT_NE(WayTaken(made, inputs), Way::kDense);
 }
