@@ -276,10 +276,4 @@ StatusOr<std::string> EpisodeReader::ManifestSha256() const {
   return Sha256OfFile(directory_ + "/" + kManifestFile);
 }
 
-std::vector<std::string> EpisodeReader::ListedFiles() const {
-  std::vector<std::string> paths;
-  for (const auto& [path, hash] : file_hashes_) paths.push_back(path);
-  return paths;
-}
-
 }  // namespace interlacer

@@ -62,8 +62,8 @@ class EpisodeReader {
   StatusOr<std::vector<std::uint8_t>> ReadFile(const std::string& relative_path) const;
   /// Hash of manifest.json: names the whole episode.
   StatusOr<std::string> ManifestSha256() const;
-  /// Paths listed in files.sha256, sorted.
-  std::vector<std::string> ListedFiles() const;
+  /// Paths listed in files.sha256, and their hashes.
+  const std::map<std::string, std::string>& ListedFiles() const { return file_hashes_; }
 
  private:
   Status LoadRobot();

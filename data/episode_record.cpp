@@ -9,24 +9,9 @@
 namespace interlacer {
 namespace {
 
-constexpr char kManifestKey[] = "manifest";
+constexpr char kManifestKey[] = "manifest", kFilesKey[] = "files";
 
 }  // namespace
-
-std::map<std::string, std::string> MakeEpisodeRecord(const EpisodeManifest& manifest) {
-  return {{kManifestKey, JsonText(ManifestToJson(manifest), -1)}};
-}
-
-StatusOr<EpisodeManifest> ParseEpisodeRecord(const std::map<std::string, std::string>& record) {
-  const auto found = record.find(kManifestKey);
-  if (found == record.end()) {
-    return Mismatch(reason::SCHEMA_INVALID, kEpisodeRecordName,
-                    std::string("a value with the name ") + kManifestKey, "none");
-  }
-  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json document,
-                              ParseJson(found->second, kEpisodeRecordName));
-  return ParseManifest(document);
-}
 
 bool IsAttachedFile(std::string_view path) {
   if (!path.starts_with("truth/") && !path.starts_with("robot/")) return false;
@@ -35,6 +20,41 @@ bool IsAttachedFile(std::string_view path) {
     if (!IsValidName(name) || name.starts_with('.')) return false;
   }
   return true;
+}
+
+std::map<std::string, std::string> MakeEpisodeRecord(const EpisodeRecord& record) {
+  return {{kManifestKey, JsonText(ManifestToJson(record.manifest), -1)},
+          {kFilesKey, nlohmann::json(record.files).dump()}};
+}
+
+StatusOr<EpisodeRecord> ParseEpisodeRecord(const std::map<std::string, std::string>& values) {
+  const auto manifest = values.find(kManifestKey), files = values.find(kFilesKey);
+  if (manifest == values.end()) {
+    return Mismatch(reason::SCHEMA_INVALID, kEpisodeRecordName,
+                    std::string("a value with the name ") + kManifestKey, "none");
+  }
+  EpisodeRecord record;
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json document,
+                              ParseJson(manifest->second, kEpisodeRecordName));
+  INTERLACER_ASSIGN_OR_RETURN(record.manifest, ParseManifest(document));
+  if (files == values.end()) return record;
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json listed,
+                              ParseJson(files->second, kEpisodeRecordName));
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject hashes, JsonObject::Make(listed));
+  for (const auto& [path, hash] : listed.items()) {
+    if (!IsAttachedFile(path)) {
+      return Mismatch(reason::SCHEMA_INVALID, kEpisodeRecordName, "files of robot/ and truth/",
+                      path);
+    }
+    INTERLACER_ASSIGN_OR_RETURN(record.files[path], hashes.Get<std::string>(path));
+  }
+  for (const auto& [path, hash] : record.files) {
+    const auto below = record.files.upper_bound(path + "/");
+    if (below == record.files.end() || !below->first.starts_with(path + "/")) continue;
+    return Mismatch(reason::SCHEMA_INVALID, kEpisodeRecordName, "no file below " + path,
+                    below->first);
+  }
+  return record;
 }
 
 std::string OpticalFrameOf(const std::string& camera_name) {

@@ -27,14 +27,11 @@ std::string ShapeText(const std::vector<std::int64_t>& shape) {
 }  // namespace
 
 StatusOr<std::optional<SimulationTruth>> SimulationTruth::Open(const EpisodeReader& episode) {
-  const std::vector<std::string> files = episode.ListedFiles();
-  if (std::find(files.begin(), files.end(), kPosesFile) == files.end()) {
-    return std::optional<SimulationTruth>();
-  }
+  if (!episode.ListedFiles().contains(kPosesFile)) return std::optional<SimulationTruth>();
   SimulationTruth truth(episode);
   INTERLACER_RETURN_IF_ERROR(truth.ReadNames());
   INTERLACER_RETURN_IF_ERROR(truth.ReadPoses());
-  if (std::find(files.begin(), files.end(), kContactsFile) != files.end()) {
+  if (episode.ListedFiles().contains(kContactsFile)) {
     INTERLACER_RETURN_IF_ERROR(truth.ReadContacts());
   }
   return std::optional<SimulationTruth>(std::move(truth));

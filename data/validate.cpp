@@ -394,9 +394,8 @@ class Validator {
 
   /// Files that no hash covers, and listed files that no frame check has opened.
   void CheckFolder() {
-    const std::vector<std::string> listed_paths = episode_.ListedFiles();
-    const std::set<std::string> listed(listed_paths.begin(), listed_paths.end());
-    for (const std::string& path : listed) {
+    const auto& listed = episode_.ListedFiles();
+    for (const auto& [path, hash] : listed) {
       if (path.ends_with(".png")) continue;  // frames were read
       if (const auto bytes = episode_.ReadFile(path); !bytes.ok()) {
         report_->errors.push_back(bytes.status());

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
@@ -54,11 +55,16 @@ StatusOr<ExitCode> ExportMcap(const McapArguments& arguments, const VerbContext&
   };
   std::error_code error;
   const bool is_prediction = std::filesystem::exists(arguments.source + "/prediction.json", error);
-  INTERLACER_RETURN_IF_ERROR(
-      is_prediction ? ExportPredictionAsMcap(arguments.source, arguments.output, options)
-                    : ExportEpisodeAsMcap(arguments.source, arguments.output, options));
+  std::vector<std::string> left_out;
+  if (is_prediction) {
+    INTERLACER_RETURN_IF_ERROR(ExportPredictionAsMcap(arguments.source, arguments.output, options));
+  } else {
+    INTERLACER_ASSIGN_OR_RETURN(left_out,
+                                ExportEpisodeAsMcap(arguments.source, arguments.output, options));
+  }
   if (progress) progress->Finish();
-  context.Result({{"source", arguments.source}, {"file", arguments.output}},
+  for (const std::string& path : left_out) context.Message("left out: " + path);
+  context.Result({{"source", arguments.source}, {"file", arguments.output}, {"left_out", left_out}},
                  arguments.output + "\n");
   return kExitDone;
 }

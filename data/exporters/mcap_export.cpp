@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string>
 #include <system_error>
@@ -21,6 +22,7 @@
 #include "data/episode_reader.h"
 #include "data/episode_record.h"
 #include "data/exporters/recording_file.h"
+#include "data/manifest.h"
 #include "data/point_cloud_io.h"
 #include "robots/forward_kinematics.h"
 #include "robots/joint_values.h"
@@ -80,7 +82,12 @@ Status WriteTransforms(const EpisodeReader& episode, const std::string& world, i
     const std::vector<Transform> links = LinkPoses(*episode.robot(), *joints);
     for (std::size_t link = 0; link < links.size(); ++link) {
       const std::string& name = episode.robot()->links[link].name;
-      if (name != world) transforms.push_back({time_ns, world, name, links[link]});
+      // A frame has one place: those of the world and of cameras hold.
+      const bool is_known = name == world || std::any_of(transforms.begin(), transforms.end(),
+                                                         [&](const auto& known) {
+                                                           return known.child_frame == name;
+                                                         });
+      if (!is_known) transforms.push_back({time_ns, world, name, links[link]});
     }
   }
   return file->WriteTransforms(time_ns, transforms);
@@ -155,19 +162,53 @@ Status WriteCameras(const std::vector<PredictedCamera>& cameras, std::int64_t ti
   return transforms.empty() ? Status::Ok() : file->WriteTransforms(time_ns, transforms);
 }
 
+/// Paths of the files whose content is in messages.
+std::set<std::string> FilesInMessages(const EpisodeReader& episode) {
+  const EpisodeManifest& manifest = episode.manifest();
+  std::set<std::string> paths = {manifest.capture_times_file};
+  for (const auto& table : {manifest.states, manifest.actions}) {
+    if (table && table->kind == ActionKind::kJointPositions) paths.insert(table->file);
+  }
+  for (const EpisodeCamera& camera : manifest.cameras) {
+    paths.insert(camera.poses_file);
+    for (int step = 0; step < episode.step_count(); ++step) {
+      paths.insert(FramePath(camera.color_pattern, step));
+      paths.insert(FramePath(camera.depth_pattern, step));
+    }
+  }
+  return paths;
+}
+
+/// The record of the episode and the files beside its messages; the paths of those left out.
+StatusOr<std::vector<std::string>> WriteBesideMessages(const EpisodeReader& episode,
+                                                       RecordingFile* file) {
+  EpisodeRecord record{episode.manifest()};
+  std::vector<std::string> left_out;
+  const std::set<std::string> in_messages = FilesInMessages(episode);
+  for (const auto& [path, hash] : episode.ListedFiles()) {
+    if (IsAttachedFile(path)) {
+      record.files.emplace(path, hash);
+    } else if (!in_messages.contains(path)) {
+      left_out.push_back(path);
+    }
+  }
+  INTERLACER_RETURN_IF_ERROR(file->WriteMetadata({kEpisodeRecordName, MakeEpisodeRecord(record)}));
+  for (const auto& [path, hash] : record.files) {
+    INTERLACER_ASSIGN_OR_RETURN(const auto bytes, episode.ReadFile(path));
+    INTERLACER_RETURN_IF_ERROR(file->WriteAttachment(path, bytes));
+  }
+  return left_out;
+}
+
 }  // namespace
 
-Status ExportEpisodeAsMcap(const std::string& episode_dir, const std::string& path,
-                           const McapExportOptions& options) {
+StatusOr<std::vector<std::string>> ExportEpisodeAsMcap(const std::string& episode_dir,
+                                                       const std::string& path,
+                                                       const McapExportOptions& options) {
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(episode_dir));
   INTERLACER_ASSIGN_OR_RETURN(RecordingFile file, RecordingFile::Create(path, options.profile));
-  INTERLACER_RETURN_IF_ERROR(
-      file.WriteMetadata({kEpisodeRecordName, MakeEpisodeRecord(episode.manifest())}));
-  for (const std::string& name : episode.ListedFiles()) {
-    if (!IsAttachedFile(name)) continue;
-    INTERLACER_ASSIGN_OR_RETURN(const auto bytes, episode.ReadFile(name));
-    INTERLACER_RETURN_IF_ERROR(file.WriteAttachment(name, bytes));
-  }
+  INTERLACER_ASSIGN_OR_RETURN(std::vector<std::string> left_out,
+                              WriteBesideMessages(episode, &file));
   const std::string world = WorldFrameOf(episode.manifest());
   for (int step = 0; step < episode.step_count(); ++step) {
     if (options.stop.stop_requested()) return Cancelled("export stopped");
@@ -187,7 +228,8 @@ Status ExportEpisodeAsMcap(const std::string& episode_dir, const std::string& pa
     }
     if (options.on_step) options.on_step(step + 1, episode.step_count());
   }
-  return file.Finish();
+  INTERLACER_RETURN_IF_ERROR(file.Finish());
+  return left_out;
 }
 
 Status ExportPredictionAsMcap(const std::string& prediction_dir, const std::string& path,

@@ -20,6 +20,7 @@
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "common/status.h"
 
@@ -33,8 +34,10 @@ struct McapExportOptions {
   std::function<void(std::int64_t done, std::int64_t total)> on_step;
 };
 
-Status ExportEpisodeAsMcap(const std::string& episode_dir, const std::string& path,
-                           const McapExportOptions& options = {});
+/// The paths of those files of the episode that are left out.
+StatusOr<std::vector<std::string>> ExportEpisodeAsMcap(const std::string& episode_dir,
+                                                       const std::string& path,
+                                                       const McapExportOptions& options = {});
 Status ExportPredictionAsMcap(const std::string& prediction_dir, const std::string& path,
                               const McapExportOptions& options = {});
 

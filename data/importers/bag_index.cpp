@@ -5,10 +5,9 @@
 #include <filesystem>
 #include <system_error>
 
+#include "common/sha256.h"
 #include "data/bags/sqlite_bag.h"
-#include "data/episode_record.h"
 #include "data/importers/frame_pairs.h"
-#include "data/mcap/compression.h"
 #include "data/mcap/mcap_reader.h"
 
 namespace interlacer {
@@ -110,28 +109,17 @@ Status BagIndex::AddExportedEpisode(const MessageFile& file) {
                       "exports of several episodes, the second in " + file.path());
     }
     episode_record_ = metadata.values;
-    auto manifest = ParseEpisodeRecord(metadata.values);
-    if (manifest.ok()) {
-      exported_episode_ = *std::move(manifest);
-      AddAttachments(file);
+    auto record = ParseEpisodeRecord(metadata.values);
+    if (record.ok()) {
+      exported_episode_ = *std::move(record);
     } else {
       findings_.push_back(
           {"EPISODE_RECORD_INVALID",
-           "what an export says of its episode was left out: " + manifest.status().ToString(),
+           "what an export says of its episode was left out: " + record.status().ToString(),
            file.path()});
     }
   }
   return Status::Ok();
-}
-
-void BagIndex::AddAttachments(const MessageFile& file) {
-  attached_files_.clear();
-  exported_file_ = static_cast<int>(files_.size());
-  for (const FileAttachment& attachment : file.attachments()) {
-    if (IsAttachedFile(attachment.name)) {
-      attached_files_.insert_or_assign(attachment.name, attachment);
-    }
-  }
 }
 
 const BagTopic* BagIndex::Find(const std::string& topic) const {
@@ -247,14 +235,19 @@ void BagIndex::AddStampFindings(const BagTopic& topic) {
 }
 
 StatusOr<std::vector<std::uint8_t>> BagIndex::LoadAttached(const std::string& path) const {
-  const FileAttachment& attached = attached_files_.at(path);
-  const MessageFile& file = *files_[static_cast<std::size_t>(exported_file_)];
-  INTERLACER_ASSIGN_OR_RETURN(const MessageBytes bytes, file.Read(attached.address));
-  if (attached.crc != 0 && Crc32(attached.head_crc, bytes.data) != attached.crc) {
-    return InvalidArgument(reason::FILE_UNREADABLE, path + ": its CRC differs")
-        .WithField(file.path());
+  Status status = NotFound(reason::FILE_NOT_FOUND, path + " is not in the recording");
+  // Copies of a recording may have it several times, and others may have files of that name.
+  for (const auto& file : files_) {
+    for (const FileAttachment& attachment : file->attachments()) {
+      if (attachment.name != path) continue;
+      INTERLACER_ASSIGN_OR_RETURN(const MessageBytes bytes, file->Read(attachment.address));
+      if (Sha256Hex(bytes.data) == exported_episode_->files.at(path)) {
+        return std::vector<std::uint8_t>(bytes.data.begin(), bytes.data.end());
+      }
+      status = InvalidArgument(reason::HASH_MISMATCH, path + " is damaged or of another episode");
+    }
   }
-  return std::vector<std::uint8_t>(bytes.data.begin(), bytes.data.end());
+  return status;
 }
 
 StatusOr<BagIndex::LoadedImage> BagIndex::Load(const BagTopic& topic, const BagImage& image) const {

@@ -18,7 +18,7 @@
 
 #include "data/bags/frame_tree.h"
 #include "data/bags/image_pixels.h"
-#include "data/episode.h"
+#include "data/episode_record.h"
 #include "data/importers/joint_track.h"
 
 namespace interlacer {
@@ -63,11 +63,8 @@ class BagIndex {
   const FrameTree& frames() const { return frames_; }
   const std::vector<Finding>& findings() const { return findings_; }
   /// Of the episode that was exported into these files, if they are such.
-  const std::optional<EpisodeManifest>& exported_episode() const { return exported_episode_; }
-
-  /// Files beside its messages, by their paths in the episode.
-  const std::map<std::string, FileAttachment>& attached_files() const { return attached_files_; }
-  /// FILE_UNREADABLE where its CRC differs.
+  const std::optional<EpisodeRecord>& exported_episode() const { return exported_episode_; }
+  /// One of its files: FILE_NOT_FOUND, or HASH_MISMATCH where none of that name is the one.
   StatusOr<std::vector<std::uint8_t>> LoadAttached(const std::string& path) const;
 
   /// The message and what keeps its bytes alive.
@@ -82,7 +79,6 @@ class BagIndex {
   Status AddImage(int file, const FoundMessage& message, BagTopic* topic);
   Status AddTransforms(const FoundMessage& message, const BagTopic& topic);
   Status AddExportedEpisode(const MessageFile& file);
-  void AddAttachments(const MessageFile& file);
   void AddStampFindings(const BagTopic& topic);
   void Finish();
 
@@ -92,9 +88,7 @@ class BagIndex {
   std::int64_t transforms_left_out_ = 0;
   std::string first_transform_left_out_;
   std::map<std::string, std::string> episode_record_;
-  std::optional<EpisodeManifest> exported_episode_;
-  int exported_file_ = 0;
-  std::map<std::string, FileAttachment> attached_files_;
+  std::optional<EpisodeRecord> exported_episode_;
   std::vector<Finding> findings_;
 };
 

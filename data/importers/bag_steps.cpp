@@ -36,13 +36,23 @@ class StepFinder {
   const BagJoints* joints() const { return sources_.joints; }
   const std::string& world() const { return options_.bag.world_frame; }
 
+  /// How far an image may lie from its moment. A single moment has no spacing.
+  std::int64_t SlackNs(const BagCamera& camera) const {
+    const bool is_snapshot = camera.times_ns.size() == 1 && cameras().front().times_ns.size() == 1;
+    return is_snapshot ? 2 * kMaxBagGapNs : camera.spacing_ns;
+  }
+
   /// The moments that may become steps.
   StatusOr<std::vector<std::int64_t>> Moments() {
     const BagCamera& base = cameras().front();
+    if (options_.bag.are_frames_steps) {
+      found_.step_ns = ToNanoseconds(*options_.bag.step_duration_s);
+      return base.times_ns;
+    }
     std::int64_t first_ns = base.times_ns.front(), last_ns = base.times_ns.back();
     for (const BagCamera& camera : cameras()) {
-      first_ns = std::max(first_ns, camera.times_ns.front() - camera.spacing_ns / 2);
-      last_ns = std::min(last_ns, camera.times_ns.back() + camera.spacing_ns / 2);
+      first_ns = std::max(first_ns, camera.times_ns.front() - SlackNs(camera) / 2);
+      last_ns = std::min(last_ns, camera.times_ns.back() + SlackNs(camera) / 2);
     }
     if (joints()) {
       first_ns = std::max(first_ns, joints()->first_ns());
@@ -56,10 +66,6 @@ class StepFinder {
                       "data to " + SecondsText(last_ns) + " s");
     }
     std::vector<std::int64_t> moments;
-    if (options_.bag.are_frames_steps) {
-      found_.step_ns = ToNanoseconds(*options_.bag.step_duration_s);
-      return base.times_ns;
-    }
     const bool is_grid = joints() != nullptr || options_.bag.step_duration_s;
     if (!is_grid) {
       for (auto time = begin; time < base.times_ns.end() && *time <= last_ns;
@@ -97,7 +103,7 @@ class StepFinder {
           is_of_frames ? static_cast<int>(number) : NearestTime(camera.times_ns, moment_ns);
       const std::int64_t time_ns = camera.times_ns[frame];
       // One lost image is borne with, more are a gap.
-      const std::int64_t limit_ns = std::max<std::int64_t>(camera.spacing_ns, 1);
+      const std::int64_t limit_ns = std::max<std::int64_t>(SlackNs(camera), 1);
       if (!is_of_frames && std::abs(time_ns - moment_ns) > limit_ns) {
         return NotFound(reason::TIMESTAMP_INVALID,
                         "no image of " + camera.name + " near " + SecondsText(moment_ns) + " s");

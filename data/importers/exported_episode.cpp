@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "common/number_text.h"
 #include "data/bags/messages.h"
 #include "data/episode_record.h"
 #include "robots/robot_folder.h"
@@ -49,44 +50,48 @@ StatusOr<Robot> RobotOf(const std::vector<EpisodeFile>& files) {
   return DecodeRobot(of_robot, kRobotFolder);
 }
 
-/// Those that are whole.
-std::vector<EpisodeFile> LoadFiles(const BagIndex& bag, std::vector<std::string>* choices) {
-  std::vector<EpisodeFile> files;
+/// Why a file is missing, if one is.
+std::string LoadFiles(const BagIndex& bag, std::vector<EpisodeFile>* files) {
   std::uint64_t size_bytes = 0;
-  for (const auto& [path, attached] : bag.attached_files()) {
-    size_bytes += attached.address.size;
-    if (size_bytes > kMostFileBytes) {
-      choices->push_back("files of the exported episode from " + path +
-                         " on are left out: beyond " + std::to_string(kMostFileBytes) + " bytes");
-      break;
-    }
+  std::string missing;
+  int missing_count = 0;
+  for (const auto& [path, hash] : bag.exported_episode()->files) {
     auto bytes = bag.LoadAttached(path);
-    if (bytes.ok()) {
-      files.push_back({path, *std::move(bytes)});
-    } else {
-      choices->push_back("a file of the exported episode is left out: " + bytes.status().message());
+    std::string why = bytes.status().message();
+    size_bytes += bytes.ok() ? bytes->size() : 0;
+    if (size_bytes > kMostFileBytes) {
+      why = path + " is beyond " + std::to_string(kMostFileBytes) + " bytes of all";
+    }
+    if (why.empty()) {
+      files->push_back({path, *std::move(bytes)});
+    } else if (++missing_count == 1) {
+      missing = std::move(why);
     }
   }
-  return files;
+  if (missing_count > 1) missing += ", as " + std::to_string(missing_count - 1) + " more files";
+  return missing;
 }
 
-/// Where the options name no robot, that of the export, if it has one.
-void TakeRobot(const BagIndex& bag, ExportedEpisode* exported, BagOptions* options,
-               std::vector<std::string>* choices) {
-  if (options->robot_dir.empty()) {
-    const bool has_joints = !options->joints.empty() || bag.Find(kJoints) != nullptr;
-    if (!exported->manifest.robot || !has_joints) return;
-    auto robot = RobotOf(exported->files);
-    if (!robot.ok()) {
-      choices->push_back("joints of robot " + exported->manifest.robot->model +
-                         " are left out: --robot FOLDER takes them, such as that in the episode (" +
-                         robot.status().ToString() + ")");
-      return;
-    }
-    exported->robot = std::make_shared<const Robot>(*std::move(robot));
+/// The robot that joints are read with; nothing where the options name one.
+StatusOr<std::shared_ptr<const Robot>> ChooseRobot(const BagIndex& bag, const BagOptions& options,
+                                                   const ExportedEpisode& exported) {
+  if (!options.robot_dir.empty() || !exported.manifest.robot) return {nullptr};
+  if (options.joints.empty() && bag.Find(kJoints) == nullptr) {
+    return NotFound(reason::ARGUMENT_INVALID,
+                    std::string("no topic ") + kJoints + "; --joints TOPIC names another");
   }
-  if (options->joints.empty() && bag.Find(kJoints) != nullptr) options->joints = {kJoints};
-  if (options->commands.empty() && bag.Find(kCommands) != nullptr) options->commands = kCommands;
+  auto robot = RobotOf(exported.files);
+  if (!robot.ok()) {
+    return NotFound(
+        reason::ARGUMENT_INVALID,
+        robot.status().message() + "; --robot FOLDER takes them, such as that in the episode");
+  }
+  return std::make_shared<const Robot>(*std::move(robot));
+}
+
+/// Drops what tells of the episode's steps.
+void DropTruth(std::vector<EpisodeFile>* files) {
+  std::erase_if(*files, [](const EpisodeFile& file) { return file.path.starts_with("truth/"); });
 }
 
 void RestoreManifest(const EpisodeManifest& exported, const ImportOptions& options, bool is_changed,
@@ -124,43 +129,51 @@ void RestoreManifest(const EpisodeManifest& exported, const ImportOptions& optio
                                           : "task and source hold; box and range are computed"));
 }
 
-/// `is_truth`: what truth/ says holds.
-void RestoreFiles(const ExportedEpisode& exported, bool is_truth, RecordedEpisode* episode,
-                  std::vector<std::string>* choices) {
-  bool is_truth_left_out = false;
-  for (const EpisodeFile& file : exported.files) {
-    if (!file.path.starts_with("truth/")) continue;
-    if (is_truth) episode->files.push_back(file);
-    is_truth_left_out = !is_truth;
-  }
-  if (is_truth_left_out) {
-    choices->push_back("truth of the exported episode is left out: these are not its steps");
-  }
-}
-
 }  // namespace
 
 std::optional<ExportedEpisode> TakeExportedEpisode(const BagIndex& bag, ImportOptions* options,
                                                    std::vector<std::string>* choices) {
   if (!bag.exported_episode()) return std::nullopt;
-  ExportedEpisode exported{*bag.exported_episode()};
+  ExportedEpisode exported{bag.exported_episode()->manifest};
   const EpisodeManifest& manifest = exported.manifest;
   BagOptions& of_bag = options->bag;
   const std::string frame = WorldFrameOf(manifest);
   const bool is_other_frame = !of_bag.world_frame.empty() && FrameName(of_bag.world_frame) != frame;
   if (!options->calibration.empty() || is_other_frame) {
     choices->push_back("exported from episode " + manifest.episode_id +
-                       ", whose box, range and task are left out: other poses were asked for");
+                       ", whose box, range, task, source, licence, robot and truth are left out: "
+                       "other poses were asked for");
     return std::nullopt;
   }
   of_bag.world_frame = frame;
+  const auto leave_out = [&](const std::string& what) {
+    choices->push_back("of the exported episode are left out: " + what);
+    exported.is_whole = false;
+  };
   for (const EpisodeCamera& camera : manifest.cameras) {
     if (camera.depth_unit_m <= kCoarsestUnitM) {
       of_bag.depth_units_m[camera.name] = camera.depth_unit_m;
+    } else {
+      leave_out("depths of " + camera.name + " in units of " + NumberText(camera.depth_unit_m) +
+                " m; --depth-unit says it");
     }
   }
-  exported.files = LoadFiles(bag, choices);
-  TakeRobot(bag, &exported, &of_bag, choices);
+  if (const std::string missing = LoadFiles(bag, &exported.files); !missing.empty()) {
+    DropTruth(&exported.files);
+    leave_out("truth, since " + missing);
+  }
+  if (!manifest.robot && manifest.states && of_bag.robot_dir.empty()) {
+    leave_out("states and actions: the episode has no robot; --robot FOLDER says whose they are");
+  }
+  if (auto robot = ChooseRobot(bag, of_bag, exported); robot.ok()) {
+    exported.robot = *std::move(robot);
+  } else {
+    leave_out("joints of robot " + manifest.robot->model + ": " + robot.status().message());
+  }
+  if (exported.robot != nullptr || !of_bag.robot_dir.empty()) {
+    if (of_bag.joints.empty() && bag.Find(kJoints) != nullptr) of_bag.joints = {kJoints};
+    if (of_bag.commands.empty() && bag.Find(kCommands) != nullptr) of_bag.commands = kCommands;
+  }
   return exported;
 }
 
@@ -196,14 +209,22 @@ bool IsStepPlausible(const EpisodeManifest& exported, const BagCameras& found) {
   return std::abs(spacing_s - step_s) <= kMostOff * step_s;
 }
 
-void Restore(const ExportedEpisode& exported, const ImportOptions& options, bool is_changed,
+void Restore(ExportedEpisode exported, const ImportOptions& options, bool is_changed,
              RecordedEpisode* episode, std::vector<std::string>* choices) {
   RestoreManifest(exported.manifest, options, is_changed, episode, choices);
-  RestoreFiles(exported, !is_changed, episode, choices);
-  // Stamps are those of the steps.
-  if (!is_changed && exported.manifest.capture_times_file.empty()) {
-    episode->capture_times_ns.clear();
+  // The robot's are there already.
+  std::erase_if(exported.files,
+                [](const EpisodeFile& file) { return !file.path.starts_with("truth/"); });
+  if (is_changed) {
+    if (!exported.files.empty()) {
+      choices->push_back(
+          "of the exported episode are left out: truth, since steps or robot differ");
+    }
+    return;
   }
+  std::move(exported.files.begin(), exported.files.end(), std::back_inserter(episode->files));
+  // Stamps are those of the steps.
+  if (exported.manifest.capture_times_file.empty()) episode->capture_times_ns.clear();
 }
 
 }  // namespace interlacer

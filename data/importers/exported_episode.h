@@ -19,6 +19,7 @@ struct ExportedEpisode {
   EpisodeManifest manifest;
   std::vector<EpisodeFile> files{};      ///< beside the messages
   std::shared_ptr<const Robot> robot{};  ///< of those files; null where another one is asked for
+  bool is_whole = true;                  ///< nothing of it is left out
 };
 
 /// The episode that `bag` is an export of; nothing where it is none, or where other poses were
@@ -37,7 +38,7 @@ bool IsStepPlausible(const EpisodeManifest& exported, const BagCameras& found);
 /// Gives the episode back what the messages do not hold. `is_changed`: the import did more than to
 /// read what was exported; then its notes are kept too, and what is true of the recorded steps
 /// alone (truth/) is left out.
-void Restore(const ExportedEpisode& exported, const ImportOptions& options, bool is_changed,
+void Restore(ExportedEpisode exported, const ImportOptions& options, bool is_changed,
              RecordedEpisode* episode, std::vector<std::string>* choices);
 
 }  // namespace interlacer

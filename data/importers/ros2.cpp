@@ -94,10 +94,15 @@ class BagImport {
   /// Whether the import does more than to read what was exported.
   bool IsChanged(const RecordedEpisode& episode) const {
     const BagOptions& bag = given_.bag;
-    return !options_.bag.are_frames_steps || episode.skipped_count > 0 || !bag.color.empty() ||
-           !bag.joints.empty() || !bag.commands.empty() || !bag.end_effectors.empty() ||
-           given_.depth_unit_m ||
-           (exported_->manifest.actions && joints_ && !joints_->has_commands());
+    const EpisodeManifest &before = exported_->manifest, &now = episode.manifest;
+    const auto robot_of = [](const EpisodeManifest& manifest) {
+      return manifest.robot ? manifest.robot->folder_sha256 : std::string();
+    };
+    return !exported_->is_whole || before.states.has_value() != now.states.has_value() ||
+           robot_of(before) != robot_of(now) || !options_.bag.are_frames_steps ||
+           episode.skipped_count > 0 || !bag.color.empty() || !bag.joints.empty() ||
+           !bag.commands.empty() || !bag.end_effectors.empty() || given_.depth_unit_m ||
+           (before.actions && joints_ && !joints_->has_commands());
   }
 
   std::string FindingsText() const {

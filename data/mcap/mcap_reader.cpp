@@ -247,7 +247,8 @@ void McapReader::AddMetadata(std::span<const std::uint8_t> content) {
 }
 
 Status McapReader::AddAttachment(const Record& record) {
-  Bytes head(std::min(record.size, kLongestAttachmentHead)), tail(sizeof(std::uint32_t));
+  constexpr std::uint64_t kCrcBytes = 4;
+  Bytes head(std::min(record.size, kLongestAttachmentHead));
   INTERLACER_RETURN_IF_ERROR(ReadAt(record.offset, head));
   ByteReader reader(head);
   reader.Bytes(16);  // times of the log and of the file
@@ -256,11 +257,8 @@ Status McapReader::AddAttachment(const Record& record) {
   reader.Text();  // media type
   const auto size = reader.Number<std::uint64_t>();
   const std::uint64_t left = record.size - reader.offset();
-  if (!reader.ok() || left < tail.size() || size != left - tail.size()) return Status::Ok();
-  INTERLACER_RETURN_IF_ERROR(ReadAt(record.offset + record.size - tail.size(), tail));
+  if (!reader.ok() || left < kCrcBytes || size != left - kCrcBytes) return Status::Ok();
   attachment.address = {record.offset + reader.offset(), 0, size, false};
-  attachment.head_crc = Crc32(0, std::span(head).first(reader.offset()));
-  attachment.crc = ByteReader(tail).Number<std::uint32_t>();
   attachments_.push_back(std::move(attachment));
   return Status::Ok();
 }

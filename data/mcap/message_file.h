@@ -44,8 +44,7 @@ struct FileMetadata {
 /// A file that a container holds beside its messages.
 struct FileAttachment {
   std::string name;
-  MessageAddress address;               ///< of its data
-  std::uint32_t head_crc = 0, crc = 0;  ///< of what is before its data, and of both; 0: unknown
+  MessageAddress address;  ///< of its data
 };
 
 struct FoundMessage {

@@ -90,9 +90,13 @@ struct BagMessage {
   }
 };
 
-inline void WriteMcapBag(const std::string& path, const std::vector<BagMessage>& messages) {
+inline void WriteMcapBag(const std::string& path, const std::vector<BagMessage>& messages,
+                         const std::vector<FileMetadata>& metadata = {}) {
   auto writer = McapWriter::Create(path);
   ASSERT_TRUE(writer.ok()) << writer.status().ToString();
+  for (const FileMetadata& record : metadata) {
+    ASSERT_TRUE((*writer)->WriteMetadata(record).ok());
+  }
   std::map<std::string, std::uint16_t> channels;
   for (const BagMessage& message : messages) {
     if (!channels.contains(message.topic)) {

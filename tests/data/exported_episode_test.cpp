@@ -9,15 +9,20 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/file_io.h"
 #include "data/episode_reader.h"
+#include "data/episode_record.h"
 #include "data/episode_writer.h"
 #include "data/exporters/mcap_export.h"
+#include "data/importers/bag_index.h"
 #include "data/importers/importers.h"
 #include "data/manifest.h"
+#include "data/mcap/mcap_writer.h"
 #include "tests/data/synthetic_scene.h"
 #include "tests/support/temp_folder.h"
 
@@ -25,6 +30,7 @@ namespace interlacer {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// Exports the synthetic episode as `change` makes it and imports it again.
@@ -43,7 +49,7 @@ class ExportedEpisodeTest : public ::testing::Test {
     manifest.actions = manifest.states = std::nullopt;
     manifest.kind = EpisodeKind::kMovingCamera;
     auto writer = EpisodeWriter::Create(changed, manifest, {.overwrite = true});
-    for (int step = 0; step < frames->step_count(); ++step) {
+    for (int step = 0; step < manifest.step_count; ++step) {
       for (int camera = 0; camera < 2; ++camera) {
         DepthImage16 depth = *frames->ReadRawDepth(step, camera);
         depth.unit_m = manifest.cameras[static_cast<std::size_t>(camera)].depth_unit_m;
@@ -55,8 +61,11 @@ class ExportedEpisodeTest : public ::testing::Test {
       EXPECT_TRUE((*writer)->WriteCaptureTimes(capture_times_ns).ok());
     }
     EXPECT_TRUE((*writer)->WriteExtra(kTruthFile, kTruth).ok());
+    EXPECT_TRUE((*writer)->WriteExtra("notes.txt", kTruth).ok());
     EXPECT_TRUE((*writer)->Finish().ok());
-    EXPECT_TRUE(ExportEpisodeAsMcap(changed, options_.source_dir).ok());
+    const auto left_out = ExportEpisodeAsMcap(changed, options_.source_dir);
+    EXPECT_TRUE(left_out.ok()) << left_out.status().ToString();
+    EXPECT_THAT(*left_out, ElementsAre("notes.txt"));
     options_.overwrite = true;
     return ImportRecording("ros2", options_);
   }
@@ -163,7 +172,7 @@ TEST_F(ExportedEpisodeTest, TruthComesBackWithItsSteps) {
   const auto report = ImportRecording("ros2", options_);
   ASSERT_TRUE(report.ok()) << report.status().ToString();
   EXPECT_FALSE(ImportedTruth().ok());
-  EXPECT_THAT(report->choices, Contains(HasSubstr("truth of the exported episode is left out")));
+  EXPECT_THAT(report->choices, Contains(HasSubstr("left out: truth, since steps")));
 }
 
 TEST_F(ExportedEpisodeTest, ADamagedFileIsLeftOutAndSaid) {
@@ -173,12 +182,64 @@ TEST_F(ExportedEpisodeTest, ADamagedFileIsLeftOutAndSaid) {
   });
   ASSERT_TRUE(report.ok()) << report.status().ToString();
   EXPECT_FALSE(ImportedTruth().ok());
-  EXPECT_THAT(report->choices, Contains(HasSubstr("truth/notes.txt: its CRC differs")));
+  EXPECT_THAT(report->choices, Contains(HasSubstr("truth/notes.txt is damaged")));
   EXPECT_EQ(Imported().workspace.min_m, SyntheticManifest().workspace.min_m);
+}
+
+TEST_F(ExportedEpisodeTest, AFileThatIsMissingIsSaidOnTheTerminalAndInTheManifest) {
+  ASSERT_TRUE(Return(SyntheticManifest()).ok());
+  const auto report = ReturnChanged([](std::string* bytes) {
+    const std::size_t in_record = bytes->find(kTruthFile);
+    bytes->replace(bytes->find(kTruthFile, in_record + 1), 5, "other");
+  });
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_FALSE(ImportedTruth().ok());
+  EXPECT_THAT(report->choices, Contains(HasSubstr("truth/notes.txt is not in the recording")));
+  EXPECT_THAT(Imported().source.notes, Contains(HasSubstr("with changes")));
+}
+
+TEST_F(ExportedEpisodeTest, FilesOfASplitRecordingAreFoundInAnyOfThem) {
+  ASSERT_TRUE(Return(SyntheticManifest()).ok());
+  const EpisodeRecord record =
+      *BagIndex::Read(options_.source_dir, std::stop_token())->exported_episode();
+  std::string without = *ReadTextFile(options_.source_dir);
+  without.replace(without.find(kTruthFile, without.find(kTruthFile) + 1), 5, "other");
+  const std::string bag = folder_.File("bag");
+  std::filesystem::create_directory(bag);
+  options_.source_dir = bag;
+  for (const auto& [messages, files] : {std::pair("/0.mcap", "/1.mcap"), {"/1.mcap", "/0.mcap"}}) {
+    std::ofstream(bag + messages, std::ios::binary) << without;
+    auto writer = McapWriter::Create(bag + files);
+    ASSERT_TRUE((*writer)->WriteMetadata({kEpisodeRecordName, MakeEpisodeRecord(record)}).ok());
+    ASSERT_TRUE((*writer)->WriteAttachment(kTruthFile, "", kTruth).ok());
+    ASSERT_TRUE((*writer)->Finish().ok());
+    const auto report = ImportRecording("ros2", options_);
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    EXPECT_EQ(*ImportedTruth(), "true");
+  }
+}
+
+TEST_F(ExportedEpisodeTest, OneStepWhoseCamerasLagComesBack) {
+  EpisodeManifest manifest = SyntheticManifest();
+  manifest.step_count = 1;
+  const auto report = Return(manifest, {{5'000'000, 8'000'000}});
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(Imported().step_count, 1);
+  EXPECT_EQ(*ImportedTruth(), "true");
+}
+
+TEST_F(ExportedEpisodeTest, ADepthUnitThatIsNotKeptIsSaid) {
+  EpisodeManifest manifest = SyntheticManifest();
+  manifest.cameras[1].depth_unit_m = 0.002;
+  const auto report = Return(manifest);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_THAT(report->choices, Contains(HasSubstr("in units of 0.002 m")));
+  EXPECT_THAT(Imported().source.notes, Contains(HasSubstr("with changes")));
 }
 
 TEST_F(ExportedEpisodeTest, NoFileLeavesItsFolderOrTakesThePlaceOfAnother) {
   ASSERT_TRUE(Return(SyntheticManifest()).ok());
+  options_.bag.world_frame = SyntheticManifest().world_frame_name;
   std::string name = kTruthFile;
   for (const std::string other :
        {"truth/../../xyz", "/truth/file.txt", "truth//note.txt", "truth/.note.txt",

