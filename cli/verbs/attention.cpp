@@ -135,10 +135,11 @@ StatusOr<ExitCode> TimeWay(const TimeArguments& arguments, const VerbContext& co
   INTERLACER_ASSIGN_OR_RETURN(timing.options, ParseOptions(arguments.options));
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json result,
                               attention::TimeMechanism(timing));
-  TextRows rows{{"mechanism", timing.mechanism}, {"way", result.at("way").get<std::string>()}};
+  TextRows rows{{"mechanism", timing.mechanism}};
   for (std::size_t i = 0; i < result.at("lengths").size(); ++i) {
     rows.emplace_back(std::to_string(result.at("lengths")[i].get<std::int64_t>()) + " tokens",
-                      Format("%.3g s", result.at("seconds")[i].get<double>()));
+                      Format("%.3g s, %s", result.at("seconds")[i].get<double>(),
+                             result.at("ways")[i].get<std::string>().c_str()));
   }
   rows.emplace_back("time grows with tokens to the power",
                     Format("%.2f", result.at("exponent").get<double>()));

@@ -94,6 +94,9 @@ StatusOr<BagIndex> BagIndex::Read(const std::string& path, const std::stop_token
     const auto& findings = file->findings();
     index.findings_.insert(index.findings_.end(), findings.begin(), findings.end());
     INTERLACER_RETURN_IF_ERROR(index.AddExportedEpisode(*file));
+    for (const FileAttachment& attachment : file->attachments()) {
+      index.attachments_.emplace(attachment.name, std::pair(number, attachment.address));
+    }
     index.files_.push_back(std::move(file));
   }
   index.Finish();
@@ -237,15 +240,15 @@ void BagIndex::AddStampFindings(const BagTopic& topic) {
 StatusOr<std::vector<std::uint8_t>> BagIndex::LoadAttached(const std::string& path) const {
   Status status = NotFound(reason::FILE_NOT_FOUND, path + " is not in the recording");
   // Copies of a recording may have it several times, and others may have files of that name.
-  for (const auto& file : files_) {
-    for (const FileAttachment& attachment : file->attachments()) {
-      if (attachment.name != path) continue;
-      INTERLACER_ASSIGN_OR_RETURN(const MessageBytes bytes, file->Read(attachment.address));
-      if (Sha256Hex(bytes.data) == exported_episode_->files.at(path)) {
-        return std::vector<std::uint8_t>(bytes.data.begin(), bytes.data.end());
-      }
-      status = InvalidArgument(reason::HASH_MISMATCH, path + " is damaged or of another episode");
+  const auto [begin, end] = attachments_.equal_range(path);
+  for (auto named = begin; named != end; ++named) {
+    const auto& [file, address] = named->second;
+    INTERLACER_ASSIGN_OR_RETURN(const MessageBytes bytes,
+                                files_[static_cast<std::size_t>(file)]->Read(address));
+    if (Sha256Hex(bytes.data) == exported_episode_->files.at(path)) {
+      return std::vector<std::uint8_t>(bytes.data.begin(), bytes.data.end());
     }
+    status = InvalidArgument(reason::HASH_MISMATCH, path + " is damaged or of another episode");
   }
   return status;
 }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/bags/frame_tree.h"
@@ -89,6 +90,7 @@ class BagIndex {
   std::string first_transform_left_out_;
   std::map<std::string, std::string> episode_record_;
   std::optional<EpisodeRecord> exported_episode_;
+  std::multimap<std::string, std::pair<int, MessageAddress>> attachments_;  ///< by name; the file
   std::vector<Finding> findings_;
 };
 

@@ -50,11 +50,13 @@ StatusOr<Robot> RobotOf(const std::vector<EpisodeFile>& files) {
   return DecodeRobot(of_robot, kRobotFolder);
 }
 
-/// Why a file is missing, if one is.
+/// Why files are missing, if some are; truth needs all of its files.
 std::string LoadFiles(const BagIndex& bag, std::vector<EpisodeFile>* files) {
+  const auto is_of_truth = [](const std::string& path) { return path.starts_with("truth/"); };
   std::uint64_t size_bytes = 0;
   std::string missing;
   int missing_count = 0;
+  bool is_truth_whole = true;
   for (const auto& [path, hash] : bag.exported_episode()->files) {
     auto bytes = bag.LoadAttached(path);
     std::string why = bytes.status().message();
@@ -64,12 +66,15 @@ std::string LoadFiles(const BagIndex& bag, std::vector<EpisodeFile>* files) {
     }
     if (why.empty()) {
       files->push_back({path, *std::move(bytes)});
-    } else if (++missing_count == 1) {
-      missing = std::move(why);
+      continue;
     }
+    is_truth_whole = is_truth_whole && !is_of_truth(path);
+    if (++missing_count == 1) missing = std::move(why);
   }
   if (missing_count > 1) missing += ", as " + std::to_string(missing_count - 1) + " more files";
-  return missing;
+  if (is_truth_whole) return missing;
+  std::erase_if(*files, [&](const EpisodeFile& file) { return is_of_truth(file.path); });
+  return "truth, since " + missing;
 }
 
 /// The robot that joints are read with; nothing where the options name one.
@@ -87,11 +92,6 @@ StatusOr<std::shared_ptr<const Robot>> ChooseRobot(const BagIndex& bag, const Ba
         robot.status().message() + "; --robot FOLDER takes them, such as that in the episode");
   }
   return std::make_shared<const Robot>(*std::move(robot));
-}
-
-/// Drops what tells of the episode's steps.
-void DropTruth(std::vector<EpisodeFile>* files) {
-  std::erase_if(*files, [](const EpisodeFile& file) { return file.path.starts_with("truth/"); });
 }
 
 void RestoreManifest(const EpisodeManifest& exported, const ImportOptions& options, bool is_changed,
@@ -158,10 +158,7 @@ std::optional<ExportedEpisode> TakeExportedEpisode(const BagIndex& bag, ImportOp
                 " m; --depth-unit says it");
     }
   }
-  if (const std::string missing = LoadFiles(bag, &exported.files); !missing.empty()) {
-    DropTruth(&exported.files);
-    leave_out("truth, since " + missing);
-  }
+  if (const std::string why = LoadFiles(bag, &exported.files); !why.empty()) leave_out(why);
   if (!manifest.robot && manifest.states && of_bag.robot_dir.empty()) {
     leave_out("states and actions: the episode has no robot; --robot FOLDER says whose they are");
   }

@@ -284,8 +284,7 @@ StatusOr<nlohmann::ordered_json> BoundWalks(const WalkBound& bound) {
 StatusOr<nlohmann::ordered_json> TimeMechanism(const AttentionTiming& timing) {
   INTERLACER_ASSIGN_OR_RETURN(const MechanismInfo* mechanism, FindMechanism(timing.mechanism));
   INTERLACER_ASSIGN_OR_RETURN(const Attention made, Attention::Make(*mechanism, timing.options));
-  INTERLACER_ASSIGN_OR_RETURN(std::optional<Way> way, ParseWay(timing.way));
-  if (!way) way = made.Ways()[made.Ways().size() > 1 ? 1 : 0];
+  INTERLACER_ASSIGN_OR_RETURN(const std::optional<Way> way, ParseWay(timing.way));
   std::set<std::int64_t> different;
   for (const std::int64_t length : timing.lengths) {
     if (length < 2 || length > kMaxTimedLength || (length & (length - 1)) != 0) {
@@ -299,6 +298,7 @@ StatusOr<nlohmann::ordered_json> TimeMechanism(const AttentionTiming& timing) {
                     std::to_string(different.size()));
   }
   std::vector<double> seconds, log_lengths, log_seconds;
+  std::vector<std::string> ways;
   for (const std::int64_t length : different) {
     AttentionInputs inputs;
     INTERLACER_RETURN_IF_ERROR(CatchTorchErrors(
@@ -308,20 +308,24 @@ StatusOr<nlohmann::ordered_json> TimeMechanism(const AttentionTiming& timing) {
         },
         "inputs of attention"));
     double least = std::numeric_limits<double>::infinity();
+    Way used = Way::kDense;
     for (int repeat = 0; repeat < std::max(1, timing.repeats); ++repeat) {
       const auto start = std::chrono::steady_clock::now();
-      INTERLACER_RETURN_IF_ERROR(made.Run(inputs, way).status());
+      INTERLACER_RETURN_IF_ERROR(made.Run(inputs, way, &used).status());
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
       least = std::min(least, took.count());
     }
     seconds.push_back(least);
+    ways.emplace_back(WayName(used));
     log_lengths.push_back(std::log(static_cast<double>(length)));
     log_seconds.push_back(std::log(least));
   }
-  return nlohmann::ordered_json{
-      {"mechanism", mechanism->name}, {"options", made.options().values()},
-      {"way", WayName(*way)},         {"lengths", different},
-      {"seconds", seconds},           {"exponent", LeastSquaresSlope(log_lengths, log_seconds)}};
+  return nlohmann::ordered_json{{"mechanism", mechanism->name},
+                                {"options", made.options().values()},
+                                {"ways", ways},
+                                {"lengths", different},
+                                {"seconds", seconds},
+                                {"exponent", LeastSquaresSlope(log_lengths, log_seconds)}};
 }
 
 StatusOr<nlohmann::ordered_json> CheckMechanism(const AttentionCheck& check) {

@@ -75,13 +75,14 @@ StatusOr<nlohmann::ordered_json> BoundWalks(const WalkBound& bound);
 struct AttentionTiming {
   std::string mechanism;
   nlohmann::json options = nlohmann::json::object();
-  std::string way;  ///< empty: the first after dense, if there is one
+  std::string way;  ///< empty or auto: the mechanism's own choice at each length
   std::vector<std::int64_t> lengths{1024, 2048, 4096, 8192};  ///< powers of two
   int repeats = 3;
 };
 /// Least seconds of `repeats` runs at every length, one head, width 8, float32: {mechanism,
-/// options, way, lengths, seconds, exponent}; exponent: slope of the logarithms by least squares.
-/// INVALID_ARGUMENT at "lengths" unless they are two or more different powers of two in [2, 2^20].
+/// options, ways, lengths, seconds, exponent}; ways: taken at each length; exponent: slope of the
+/// logarithms by least squares. INVALID_ARGUMENT at "lengths" unless they are two or more different
+/// powers of two in [2, 2^20].
 StatusOr<nlohmann::ordered_json> TimeMechanism(const AttentionTiming& timing);
 
 }  // namespace interlacer::attention

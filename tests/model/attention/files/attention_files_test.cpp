@@ -230,6 +230,19 @@ TEST(AttentionTiming, MeasuresEveryMechanism) {
   }
 }
 
+TEST(AttentionTiming, TakesTheWayOfTheMechanismsChoiceAtEachLength) {
+  const attention::DenseLengths lengths =
+      attention::FindMechanism("linear_causal").value()->dense_up_to.value();
+  const auto longest = static_cast<std::int64_t>(lengths.width_8);
+  ASSERT_GE(longest, 16);
+  for (const char* way : {"", "auto"}) {
+    const auto timed = attention::TimeMechanism(
+        {"linear_causal", nlohmann::json::object(), way, {longest, 2 * longest}, 1});
+    ASSERT_TRUE(timed.ok()) << timed.status().ToString();
+    EXPECT_EQ(timed->at("ways"), nlohmann::ordered_json({"dense", "features"}));
+  }
+}
+
 TEST(AttentionChecks, FindAllWaysEqual) {
   for (const auto& mechanism : attention::Catalog()) {
     const auto result = attention::CheckMechanism({mechanism.name, nlohmann::json::object(), 4, 7});
