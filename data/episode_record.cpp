@@ -16,15 +16,14 @@ constexpr char kManifestKey[] = "manifest", kFilesKey[] = "files";
 bool IsAttachedFile(std::string_view path) {
   if (!path.starts_with("truth/") && !path.starts_with("robot/")) return false;
   for (const auto part : std::views::split(path, '/')) {
-    const std::string_view name(part.begin(), part.end());
-    if (!IsValidName(name) || name.starts_with('.')) return false;
+    if (!IsValidName(std::string_view(part.begin(), part.end()))) return false;
   }
   return true;
 }
 
 std::map<std::string, std::string> MakeEpisodeRecord(const EpisodeRecord& record) {
   return {{kManifestKey, JsonText(ManifestToJson(record.manifest), -1)},
-          {kFilesKey, nlohmann::json(record.files).dump()}};
+          {kFilesKey, JsonText(record.files, -1)}};
 }
 
 StatusOr<EpisodeRecord> ParseEpisodeRecord(const std::map<std::string, std::string>& values) {

@@ -1,6 +1,5 @@
 #include "data/simulation_truth.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <utility>

@@ -7,7 +7,6 @@
 #include <map>
 #include <numbers>
 #include <optional>
-#include <set>
 #include <span>
 #include <system_error>
 

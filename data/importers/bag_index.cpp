@@ -237,12 +237,18 @@ void BagIndex::AddStampFindings(const BagTopic& topic) {
   }
 }
 
-StatusOr<std::vector<std::uint8_t>> BagIndex::LoadAttached(const std::string& path) const {
+StatusOr<std::vector<std::uint8_t>> BagIndex::LoadAttached(const std::string& path,
+                                                           std::uint64_t most_bytes) const {
   Status status = NotFound(reason::FILE_NOT_FOUND, path + " is not in the recording");
   // Copies of a recording may have it several times, and others may have files of that name.
   const auto [begin, end] = attachments_.equal_range(path);
   for (auto named = begin; named != end; ++named) {
     const auto& [file, address] = named->second;
+    if (address.size > most_bytes) {
+      status = InvalidArgument(reason::FILE_UNREADABLE,
+                               path + " has more than " + std::to_string(most_bytes) + " bytes");
+      continue;
+    }
     INTERLACER_ASSIGN_OR_RETURN(const MessageBytes bytes,
                                 files_[static_cast<std::size_t>(file)]->Read(address));
     if (Sha256Hex(bytes.data) == exported_episode_->files.at(path)) {

@@ -65,8 +65,10 @@ class BagIndex {
   const std::vector<Finding>& findings() const { return findings_; }
   /// Of the episode that was exported into these files, if they are such.
   const std::optional<EpisodeRecord>& exported_episode() const { return exported_episode_; }
-  /// One of its files: FILE_NOT_FOUND, or HASH_MISMATCH where none of that name is the one.
-  StatusOr<std::vector<std::uint8_t>> LoadAttached(const std::string& path) const;
+  /// One of its files: FILE_NOT_FOUND, or HASH_MISMATCH where none of that name is the one. Larger
+  /// ones than `most_bytes` are not read.
+  StatusOr<std::vector<std::uint8_t>> LoadAttached(const std::string& path,
+                                                   std::uint64_t most_bytes) const;
 
   /// The message and what keeps its bytes alive.
   struct LoadedImage {

@@ -53,23 +53,19 @@ StatusOr<Robot> RobotOf(const std::vector<EpisodeFile>& files) {
 /// Why files are missing, if some are; truth needs all of its files.
 std::string LoadFiles(const BagIndex& bag, std::vector<EpisodeFile>* files) {
   const auto is_of_truth = [](const std::string& path) { return path.starts_with("truth/"); };
-  std::uint64_t size_bytes = 0;
+  std::uint64_t left_bytes = kMostFileBytes;
   std::string missing;
   int missing_count = 0;
   bool is_truth_whole = true;
   for (const auto& [path, hash] : bag.exported_episode()->files) {
-    auto bytes = bag.LoadAttached(path);
-    std::string why = bytes.status().message();
-    size_bytes += bytes.ok() ? bytes->size() : 0;
-    if (size_bytes > kMostFileBytes) {
-      why = path + " is beyond " + std::to_string(kMostFileBytes) + " bytes of all";
-    }
-    if (why.empty()) {
+    auto bytes = bag.LoadAttached(path, left_bytes);
+    if (bytes.ok()) {
+      left_bytes -= bytes->size();
       files->push_back({path, *std::move(bytes)});
       continue;
     }
     is_truth_whole = is_truth_whole && !is_of_truth(path);
-    if (++missing_count == 1) missing = std::move(why);
+    if (++missing_count == 1) missing = bytes.status().message();
   }
   if (missing_count > 1) missing += ", as " + std::to_string(missing_count - 1) + " more files";
   if (is_truth_whole) return missing;
@@ -153,7 +149,7 @@ std::optional<ExportedEpisode> TakeExportedEpisode(const BagIndex& bag, ImportOp
   for (const EpisodeCamera& camera : manifest.cameras) {
     if (camera.depth_unit_m <= kCoarsestUnitM) {
       of_bag.depth_units_m[camera.name] = camera.depth_unit_m;
-    } else {
+    } else if (!options->depth_unit_m) {
       leave_out("depths of " + camera.name + " in units of " + NumberText(camera.depth_unit_m) +
                 " m; --depth-unit says it");
     }
