@@ -1,7 +1,6 @@
 #include "data/episode_record.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include "common/json.h"
 #include "data/manifest.h"
@@ -15,10 +14,13 @@ constexpr char kManifestKey[] = "manifest", kFilesKey[] = "files";
 
 bool IsAttachedFile(std::string_view path) {
   if (!path.starts_with("truth/") && !path.starts_with("robot/")) return false;
-  for (const auto part : std::views::split(path, '/')) {
-    if (!IsValidName(std::string_view(part.begin(), part.end()))) return false;
+  // By hand: Clang 14, which builds the fuzz targets, does not take std::views::split.
+  while (true) {
+    const std::size_t slash = path.find('/');
+    if (!IsValidName(path.substr(0, slash))) return false;
+    if (slash == std::string_view::npos) return true;
+    path.remove_prefix(slash + 1);
   }
-  return true;
 }
 
 std::map<std::string, std::string> MakeEpisodeRecord(const EpisodeRecord& record) {
