@@ -57,14 +57,14 @@ svg { display: block; width: 100%; height: auto; color: var(--ink); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 14px; width: 100%; }
 caption { text-align: left; color: var(--soft); padding: 0 0 8px; }
-thead th { white-space: nowrap; }
+thead th { vertical-align: bottom; }
 th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; overflow-wrap: anywhere; }
 th { font-weight: 600; }
+thead th, tbody th { overflow-wrap: normal; }
 tbody th { font-weight: 500; }
 tr:last-child td, tr:last-child th { border-bottom: 0; }
-table.numeric td, table.numeric thead th:not(:first-child) {
-  text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap;
-}
+table.numeric td, table.numeric thead th:not(:first-child) { text-align: right; }
+table.numeric td { font-variant-numeric: tabular-nums; white-space: nowrap; }
 .scroll + .scroll { margin-top: 22px; }
 .strip { border-collapse: separate; border-spacing: 4px; }
 .strip th, .strip td { border: 0; padding: 0; text-align: center; font-size: 13px; color: var(--soft); }
@@ -213,6 +213,10 @@ std::string HeadlineHtml(const std::vector<HeadlineFigure>& figures) {
 
 std::string SectionHtml(std::string_view heading_text, const std::string& body_html) {
   return "<section>" + Cell("h2", "", heading_text) + "\n" + body_html + "</section>\n";
+}
+
+std::string DetailsHtml(std::string_view summary_text, const std::string& body_html) {
+  return "<details>" + Cell("summary", "", summary_text) + body_html + "</details>\n";
 }
 
 std::string ParagraphHtml(std::string_view text) { return Cell("p", "", text) + "\n"; }

@@ -63,6 +63,8 @@ std::string HeadlineHtml(const std::vector<HeadlineFigure>& figures);
 /// <section> with a heading and an anchor-free body.
 std::string SectionHtml(std::string_view heading_text, const std::string& body_html);
 std::string ParagraphHtml(std::string_view text);
+/// A body that is folded behind its summary.
+std::string DetailsHtml(std::string_view summary_text, const std::string& body_html);
 
 /// The whole document; `verdict_text` is the sentence under the title, `script` runs at the end.
 std::string PageHtml(std::string_view title_text, std::string_view verdict_text,

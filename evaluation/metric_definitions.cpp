@@ -118,7 +118,7 @@ std::string MetricDefinitionsHtml(const std::vector<std::string>& metrics,
     }
     table.rows.push_back({MetricLabel(metric), metric, text});
   }
-  return "<details><summary>What the metrics are</summary>" + TableHtml(table) + "</details>\n";
+  return DetailsHtml("What the metrics are", TableHtml(table));
 }
 
 }  // namespace interlacer

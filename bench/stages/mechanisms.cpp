@@ -1,8 +1,8 @@
 // Every mechanism of the attention library as it is taken where no way is asked for, on the CPU:
-// beside its own dense form in LibTorch for up to 4096 tokens, beside LibTorch's
-// scaled_dot_product_attention, which works in blocks, for more; some masks of graphs also beside
-// SciPy's sparse matrices; and masks by Fourier transforms beside the transforms alone. One head of
-// width d, float32.
+// for up to 4096 tokens beside its own dense form in LibTorch, or beside LibTorch's
+// scaled_dot_product_attention where it has no other form; for more beside the latter, which works
+// in blocks; some masks of graphs also beside SciPy's sparse matrices; and masks by Fourier
+// transforms beside the transforms alone. One head of width d, float32.
 
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
@@ -42,7 +42,7 @@ constexpr double kTransformGoal = 1 / 1.5;
 
 struct MechanismProblem {
   MechanismProblem(const MechanismInfo& info, const Options& options)
-      : made(ValueOrThrow(Attention::Make(info, nlohmann::json::object()))),
+      : made(ValueOrThrow(Attention::Make(info, attention::FastOptions(info.name)))),
         inputs(
             attention::LongInputs(info, {.length = options.n, .width = options.d}, options.seed)) {
     inputs.parameters = ValueOrThrow(made.InitialParameters(inputs));
@@ -90,18 +90,18 @@ Case DescribeMechanism(const Options& options, const std::string& name, const st
   return item;
 }
 
-Case MechanismCase(const MechanismInfo& info, const Options& options) {
+Case MechanismCase(const MechanismInfo& info, bool has_fast_way, const Options& options) {
   const auto problem = OnFirstUse<MechanismProblem>(
       [&info, options] { return std::make_unique<MechanismProblem>(info, options); });
-  const bool has_dense = options.n <= kLongestDense;
+  const bool by_dense = has_fast_way && options.n <= kLongestDense;
   Case item = Against(DescribeMechanism(options, info.name, "way_taken"),
-                      has_dense ? "torch_dense" : "torch_sdpa");
+                      by_dense ? "torch_dense" : "torch_sdpa");
   item.gate = Once([&info, options] { return Check(info, options); });
   item.run_ours = [problem] {
     const MechanismProblem& ready = problem();
     return TimeMs([&ready] { ready.Run(); });
   };
-  if (has_dense) {
+  if (by_dense) {
     item.run_peer = [problem] {
       const MechanismProblem& ready = problem();
       return TimeMs([&ready] { ready.Run(Way::kDense); });
@@ -110,7 +110,9 @@ Case MechanismCase(const MechanismInfo& info, const Options& options) {
     item.run_peer = [problem] {
       const AttentionInputs& inputs = problem().inputs;
       const at::NoGradGuard no_grad;
-      return TimeMs([&inputs] { at::scaled_dot_product_attention(inputs.q, inputs.k, inputs.v); });
+      c10::optional<torch::Tensor> bias;
+      if (inputs.mask.defined()) bias = at::log(inputs.mask).unsqueeze(0);
+      return TimeMs([&] { at::scaled_dot_product_attention(inputs.q, inputs.k, inputs.v, bias); });
     };
   }
   return item;
@@ -247,9 +249,12 @@ std::vector<Case> MakeMechanismCases(const Options& options) {
   }
   std::vector<Case> cases;
   for (const MechanismInfo& info : attention::Catalog()) {
-    // A mechanism without a fast way is its own peer, and has no place above the dense lengths.
-    const Attention made = ValueOrThrow(Attention::Make(info, nlohmann::json::object()));
-    if (made.Ways().size() > 1) cases.push_back(MechanismCase(info, options));
+    const Attention made = ValueOrThrow(Attention::Make(info, attention::FastOptions(info.name)));
+    // One without a fast way has no place above the dense lengths.
+    const bool has_fast_way = made.Ways().size() > 1;
+    if (has_fast_way || options.n <= kLongestDense) {
+      cases.push_back(MechanismCase(info, has_fast_way, options));
+    }
     const auto in_scipy = std::find(std::begin(kInScipy), std::end(kInScipy), info.name);
     if (in_scipy == std::end(kInScipy)) continue;
     cases.push_back(

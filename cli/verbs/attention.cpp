@@ -72,6 +72,9 @@ StatusOr<ExitCode> DescribeOne(const std::string& name, const VerbContext& conte
                 {"source", mechanism.at("source").get<std::string>()},
                 {"inputs", "q, k, v; key_mask if wanted; " + Joined(mechanism.at("inputs"))},
                 {"ways", Joined(mechanism.at("ways"))}};
+  if (const auto& options = mechanism.at("fast_options"); !options.empty()) {
+    rows.emplace_back("ways with " + JsonText(options, -1), Joined(mechanism.at("fast_ways")));
+  }
   if (const auto& lengths = mechanism.at("dense_up_to"); !lengths.is_null()) {
     rows.emplace_back(
         "dense by itself",

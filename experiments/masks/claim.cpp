@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -13,10 +14,35 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kFewestPoints = 3;
+/// Significant ones of a figure, and the most of one that is nearly its bound.
+constexpr int kDigits = 3, kMostDigits = 8;
 
-MaskClaim Judged(MaskClaim claim, std::optional<double> value, std::string rule, Verdict verdict) {
+std::string Figure(double value, int digits) {
+  char text[32];
+  const bool is_large = std::abs(value) >= 1000 && std::abs(value) < 1e6;
+  std::snprintf(text, sizeof text, is_large ? "%.*f" : "%.*g", is_large ? digits - kDigits : digits,
+                value);
+  return text;
+}
+
+/// With as many digits as tell it from a bound that it is beside.
+std::string TellingText(double value, double bound) {
+  int digits = kDigits;
+  while (digits < kMostDigits && value != bound && Figure(value, digits) == Figure(bound, digits)) {
+    ++digits;
+  }
+  return Figure(value, digits);
+}
+
+MaskClaim Judged(MaskClaim claim, std::optional<double> value, std::string rule, Verdict verdict,
+                 std::initializer_list<double> bounds) {
   claim.value = value;
   claim.ours = FigureText(value);
+  for (const double bound : bounds) {
+    if (!value || !std::isfinite(*value)) continue;
+    const std::string telling = TellingText(*value, bound);
+    if (telling.size() > claim.ours.size()) claim.ours = telling;
+  }
   claim.rule = std::move(rule);
   claim.verdict = verdict;
   return claim;
@@ -25,11 +51,7 @@ MaskClaim Judged(MaskClaim claim, std::optional<double> value, std::string rule,
 }  // namespace
 
 std::string FigureText(const std::optional<double>& value) {
-  if (!value || !std::isfinite(*value)) return "–";
-  char text[32];
-  const bool is_large = std::abs(*value) >= 1000 && std::abs(*value) < 1e6;
-  std::snprintf(text, sizeof text, is_large ? "%.0f" : "%.3g", *value);
-  return text;
+  return value && std::isfinite(*value) ? Figure(*value, kDigits) : "–";
 }
 
 Verdict JudgeRange(const std::optional<double>& value, double low, double high) {
@@ -53,15 +75,16 @@ Verdict JudgeSmaller(const std::optional<MeanEstimate>& a, const std::optional<M
 
 MaskClaim WithinRange(MaskClaim claim, std::optional<double> value, double low, double high) {
   return Judged(std::move(claim), value, "from " + FigureText(low) + " to " + FigureText(high),
-                JudgeRange(value, low, high));
+                JudgeRange(value, low, high), {low, high});
 }
 
 MaskClaim AtMost(MaskClaim claim, std::optional<double> value, double high) {
-  return Judged(std::move(claim), value, "at most " + FigureText(high), JudgeAtMost(value, high));
+  return Judged(std::move(claim), value, "at most " + FigureText(high), JudgeAtMost(value, high),
+                {high});
 }
 
 MaskClaim Above(MaskClaim claim, std::optional<double> value, double low) {
-  return Judged(std::move(claim), value, "above " + FigureText(low), JudgeAbove(value, low));
+  return Judged(std::move(claim), value, "above " + FigureText(low), JudgeAbove(value, low), {low});
 }
 
 std::optional<double> LogSlope(std::span<const double> x, std::span<const double> y) {

@@ -33,7 +33,8 @@ Verdict JudgeAbove(const std::optional<double>& value, double low);
 /// That the first mean is smaller: by intervals that do not overlap.
 Verdict JudgeSmaller(const std::optional<MeanEstimate>& a, const std::optional<MeanEstimate>& b);
 
-/// Text, source and paper of `claim` with the value, the rule in words and the verdict.
+/// Text, source and paper of `claim` with the value, the rule in words and the verdict. The value
+/// has as many digits as tell it from the bounds.
 MaskClaim WithinRange(MaskClaim claim, std::optional<double> value, double low, double high);
 MaskClaim AtMost(MaskClaim claim, std::optional<double> value, double high);
 MaskClaim Above(MaskClaim claim, std::optional<double> value, double low);

@@ -49,11 +49,9 @@ StatusOr<std::vector<Subject>> Subjects() {
   std::vector<Subject> subjects;
   for (const auto& mechanism : attention::ListMechanisms()) {
     const auto name = mechanism.at("name").get<std::string>();
-    const auto ways = mechanism.at("ways").get<std::vector<std::string>>();
-    Subject subject{name, ways.size() > 1 ? ways[1] : ways[0], mechanism.at("cost"),
-                    mechanism.at("source"), FastOptions(name)};
-    if (!subject.options.empty()) subject.way = "fastmult";
-    subjects.push_back(std::move(subject));
+    const auto ways = mechanism.at("fast_ways").get<std::vector<std::string>>();
+    subjects.push_back({name, ways.size() > 1 ? ways[1] : ways[0], mechanism.at("cost"),
+                        mechanism.at("source"), mechanism.at("fast_options")});
   }
   return subjects;
 }
@@ -153,14 +151,16 @@ class ComplexityMaker {
       const auto time_exponent = Exponent(series, CostKind::kSeconds, fit_from, time.log_power);
       const auto memory_exponent = Exponent(series, CostKind::kBytes, fit_from);
       const std::string name = subject.name + ", " + subject.way;
-      page_.claims.push_back(AtMost({.text = name + ": time grows as " + GrowthText(time),
-                                     .source = subject.source,
-                                     .paper = FigureText(time.exponent)},
-                                    time_exponent, time.exponent + kTimeTolerance));
-      page_.claims.push_back(AtMost({.text = name + ": memory grows as " + GrowthText(memory),
-                                     .source = subject.source,
-                                     .paper = FigureText(memory.exponent)},
-                                    memory_exponent, memory.exponent + kMemoryTolerance));
+      page_.claims.push_back(
+          AtMost({.text = name + ": time grows as " + GrowthText(time) + ", exponent of L",
+                  .source = subject.source,
+                  .paper = GrowthText(time)},
+                 time_exponent, time.exponent + kTimeTolerance));
+      page_.claims.push_back(
+          AtMost({.text = name + ": memory grows as " + GrowthText(memory) + ", exponent of L",
+                  .source = subject.source,
+                  .paper = GrowthText(memory)},
+                 memory_exponent, memory.exponent + kMemoryTolerance));
       for (const CostPoint& point : series.points) {
         AddPoint("catalogue", subject.name, 8, point.length, point.cost);
       }

@@ -112,12 +112,6 @@ Overtaking FindOvertaking(const CostSeries& fast, const CostSeries& dense) {
   return overtaking;
 }
 
-nlohmann::json FastOptions(const std::string& mechanism) {
-  if (mechanism == "malpha_dense") return {{"positive", "coefficients"}};
-  if (mechanism == "jlt") return {{"abs", false}};
-  return nlohmann::json::object();
-}
-
 std::optional<std::size_t> ShownStyle(const std::string& mechanism) {
   constexpr const char* kShown[] = {"softmax", "linear_relu", "toeplitz_nd", "tree_any",
                                     "gdk",     "grf_sym",     "rwgnk",       "flt_gauss3d"};

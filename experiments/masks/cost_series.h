@@ -53,8 +53,6 @@ struct Overtaking {
 };
 Overtaking FindOvertaking(const CostSeries& fast, const CostSeries& dense);
 
-/// What gives a mechanism its way fastmult where the default options have none.
-nlohmann::json FastOptions(const std::string& mechanism);
 /// Colour of a mechanism in charts that have room for some of them; nothing for all others.
 std::optional<std::size_t> ShownStyle(const std::string& mechanism);
 /// first, 2 first, ... up to `last`.

@@ -133,10 +133,11 @@ StatusOr<MaskPage> OvertakingPage(const MaskRun& run) {
   page.points.columns = {"mechanism", "way", "width", "length", "seconds"};
   HtmlTable table;
   table.caption = "Lengths at which dense attention is overtaken";
+  table.is_numeric = false;
   table.header = {"mechanism",
-                  "width 8",
-                  "width 64",
-                  "taken by itself / fastest",
+                  "overtaken from, width 8",
+                  "overtaken from, width 64",
+                  "way taken by itself / fastest, at worst",
                   "way at " + std::to_string(blocked_length),
                   "seconds at " + std::to_string(blocked_length),
                   "blocked dense / this"};
@@ -149,12 +150,11 @@ StatusOr<MaskPage> OvertakingPage(const MaskRun& run) {
   for (const auto& listed : attention::ListMechanisms()) {
     attention::CostRequest request;
     request.mechanism = listed.at("name").get<std::string>();
-    request.options = FastOptions(request.mechanism);
-    if (listed.at("ways").size() < 2 && request.options.empty()) continue;
+    request.options = listed.at("fast_options");
+    const auto ways = listed.at("fast_ways").get<std::vector<std::string>>();
+    if (ways.size() < 2) continue;
     request.repeats = run.is_quick ? 1 : 3;
     request.limit_s = run.limit_s;
-    auto ways = listed.at("ways").get<std::vector<std::string>>();
-    if (ways.size() < 2) ways.emplace_back("fastmult");
     std::string from[2];
     WorstChoice worst;
     const auto repeat_more = [&run](std::int64_t length, attention::CostRequest* changed) {

@@ -10,6 +10,8 @@
 namespace interlacer {
 namespace {
 
+constexpr int kMostHoldingShown = 8;
+
 int Rank(Verdict verdict) {
   return verdict == Verdict::kDoesNotHold ? 0 : verdict == Verdict::kUndecided ? 1 : 2;
 }
@@ -21,15 +23,25 @@ std::string CellText(const nlohmann::ordered_json& value) {
   return text.find_first_of(",\"\n") == std::string::npos ? text : JsonText(text, -1);
 }
 
-HtmlTable ClaimTable(const std::vector<MaskClaim>& claims) {
-  HtmlTable table;
-  table.is_numeric = false;
-  table.header = {"claim", "source", "paper", "ours", "holds if", "verdict"};
+/// Those that hold are folded away where they are many.
+std::string ClaimsHtml(const std::vector<MaskClaim>& claims) {
+  HtmlTable open, holding;
+  for (HtmlTable* table : {&open, &holding}) {
+    table->is_numeric = false;
+    table->header = {"claim", "source", "paper", "ours", "holds if", "verdict"};
+  }
+  const auto count = std::count_if(claims.begin(), claims.end(), [](const MaskClaim& claim) {
+    return claim.verdict == Verdict::kHolds;
+  });
+  const bool folds = count > kMostHoldingShown;
   for (const MaskClaim& claim : FailuresFirst(claims)) {
+    HtmlTable& table = folds && claim.verdict == Verdict::kHolds ? holding : open;
     table.rows.push_back({claim.text, claim.source, claim.paper, claim.ours, claim.rule,
                           std::string(VerdictText(claim.verdict))});
   }
-  return table;
+  return (open.rows.empty() ? "" : TableHtml(open)) +
+         (folds ? DetailsHtml("The " + std::to_string(count) + " that hold", TableHtml(holding))
+                : "");
 }
 
 std::string MachineText(const MaskProvenance& how) {
@@ -84,7 +96,7 @@ std::string MaskPageHtml(const MaskPage& page, const MaskProvenance& provenance)
   for (const ChartSpec& chart : page.charts) charts += FigureHtml(LineChartSvg(chart));
   for (const HtmlTable& table : page.tables) tables += TableHtml(table);
   const std::string body =
-      SectionHtml("Claims", TableHtml(ClaimTable(page.claims))) +
+      SectionHtml("Claims", ClaimsHtml(page.claims)) +
       (charts.empty() ? "" : SectionHtml("Measured", ChartsHtml(charts))) +
       (tables.empty() ? "" : SectionHtml("Numbers", tables)) +
       SectionHtml("How it was made",
@@ -152,7 +164,7 @@ std::string MaskOverviewHtml(const std::vector<nlohmann::ordered_json>& pages) {
                         ParagraphHtml(CountText(claims) + " Charts and numbers: " + name +
                                       ".html, " + name + ".json, " + name + ".csv." +
                                       (page.at("quick").get<bool>() ? " Tiny sizes." : "")) +
-                            TableHtml(ClaimTable(claims)));
+                            ClaimsHtml(claims));
   }
   return PageHtml("Masks: the papers' statements, measured", CountText(all), body);
 }

@@ -52,6 +52,12 @@ TEST(MaskClaim, SaysItsRuleAndValue) {
   EXPECT_EQ(claim.ours, "2");
   EXPECT_EQ(claim.rule, "at most 1.15");
   EXPECT_EQ(claim.verdict, Verdict::kDoesNotHold);
+  // So that "1.15, at most 1.15" is never what a failure looks like.
+  EXPECT_EQ(AtMost({}, 1.1523, 1.15).ours, "1.152");
+  EXPECT_EQ(AtMost({}, 1.15, 1.15).ours, "1.15");
+  EXPECT_EQ(Above({}, 1.0002, 1).ours, "1.0002");
+  EXPECT_EQ(WithinRange({}, 2.0496, 1.95, 2.05).ours, "2.0496");
+  EXPECT_EQ(WithinRange({}, NAN, 1.95, 2.05).ours, "–");
   EXPECT_EQ(FigureText(std::nullopt), "–");
   EXPECT_EQ(FigureText(1.2345), "1.23");
   EXPECT_EQ(FigureText(1680.4), "1680");
@@ -259,6 +265,23 @@ TEST(MaskPage, ShowsFailuresFirstInEveryForm) {
   EXPECT_LT(text.find("third"), text.find("first"));
   ExpectSelfContained(MaskOverviewHtml({json, json}));
   EXPECT_EQ(CountText(page.claims), "Of 3 claims 1 do not hold, 1 are undecided, 1 hold.");
+}
+
+TEST(MaskPage, FoldsManyClaimsThatHoldAway) {
+  MaskPage page;
+  const auto add = [&page](double value, int count) {
+    for (int i = 0; i < count; ++i) page.claims.push_back(AtMost({.text = "t"}, value, 2));
+  };
+  add(1, 8);
+  add(3, 1);
+  EXPECT_EQ(MaskPageHtml(page, {}).find("<details>"), std::string::npos);
+  add(1, 1);
+  const std::string html = MaskPageHtml(page, {});
+  ExpectSelfContained(html);
+  const std::size_t fold = html.find("<details><summary>The 9 that hold</summary>");
+  ASSERT_NE(fold, std::string::npos);
+  EXPECT_LT(html.find(">does not hold<"), fold);
+  EXPECT_GT(html.find(">holds<"), fold);
 }
 
 TEST(MaskPages, AnUnknownNameIsRefusedWithThoseThatAre) {

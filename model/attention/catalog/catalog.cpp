@@ -1,6 +1,7 @@
 #include "model/attention/catalog/catalog.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
@@ -31,6 +32,12 @@ const std::vector<MechanismInfo>& Catalog() {
     return mechanisms;
   }();
   return all;
+}
+
+nlohmann::json FastOptions(std::string_view mechanism) {
+  if (mechanism == "malpha_dense") return {{"positive", "coefficients"}};
+  if (mechanism == "jlt") return {{"abs", false}};
+  return nlohmann::json::object();
 }
 
 StatusOr<const MechanismInfo*> FindMechanism(std::string_view name) {

@@ -5,6 +5,7 @@
 /// docs/attention.md has them in a table. Errors: NOT_FOUND ARGUMENT_INVALID at "mechanism" for a
 /// name that is none. Thread-safety: pure functions; what they return lives as long as the program.
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,9 @@ StatusOr<const MechanismInfo*> FindMechanism(std::string_view name);
 
 /// Of a mechanism with the default options, one head; absent for those that have dense alone.
 std::optional<DenseLengths> MeasuredDenseLengths(std::string_view mechanism);
+
+/// Options that give a mechanism its fast ways where the default ones have none; empty for others.
+nlohmann::json FastOptions(std::string_view mechanism);
 
 // The parts of the catalogue, one for each kind of extra input.
 std::vector<MechanismInfo> UnmaskedMechanisms();

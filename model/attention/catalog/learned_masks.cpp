@@ -41,7 +41,7 @@ MaskPtr ExponentialTableMask(const Options&, const AttentionInputs& inputs) {
 }  // namespace
 
 std::vector<MechanismInfo> LearnedMaskMechanisms() {
-  const std::vector<Way> low_rank{Way::kDense, Way::kFeatures, Way::kFastmult};
+  const std::vector<Way> low_rank{Way::kDense, Way::kFastmult, Way::kFeatures};
   return {
       Masked({"learned_features",
               "M = |Phi Phi^T| with free features Phi of every token.",

@@ -139,7 +139,7 @@ std::vector<MechanismInfo> SequenceMechanisms() {
               {"segments"},
               {},
               nullptr},
-             {AlwaysWays({Way::kDense, Way::kFastmult, Way::kFeatures}), nullptr,
+             {AlwaysWays({Way::kDense, Way::kFeatures, Way::kFastmult}), nullptr,
               [](const Options&, const AttentionInputs& inputs) {
                 return MakeSegmentMask(inputs.segments, inputs.q);
               }}),

@@ -65,7 +65,8 @@ double DenseLengths::At(std::int64_t width) const {
 }
 
 torch::Tensor Mechanism::RunChosen(const AttentionInputs& inputs, Way* used) const {
-  *used = Ways().back();
+  const std::vector<Way> ways = Ways();
+  *used = ways.size() > 1 ? ways[1] : ways[0];
   return Run(*used, inputs);
 }
 

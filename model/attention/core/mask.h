@@ -12,6 +12,7 @@
 
 #include <torch/types.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -47,6 +48,8 @@ class Mask {
   virtual MaskPairs Pairs() const;
   virtual std::optional<MaskFactors> Factors() const { return std::nullopt; }
   virtual std::optional<SparseFactors> FactorsOfPairs() const { return std::nullopt; }
+  /// Entries of a row of those factors, where all rows have as many; their making costs nothing.
+  virtual std::optional<std::int64_t> FactorWidth() const { return std::nullopt; }
 };
 using MaskPtr = std::unique_ptr<const Mask>;
 

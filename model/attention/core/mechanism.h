@@ -26,14 +26,14 @@ namespace interlacer::attention {
 class Mechanism {
  public:
   virtual ~Mechanism() = default;
-  /// kDense first.
+  /// kDense first, then the one that is the fastest of the others at width 8 by measurement.
   virtual std::vector<Way> Ways() const = 0;
   /// Tensors that can be learned or stored, such as coefficients and random projections.
   virtual NamedTensors InitialParameters(const AttentionInputs&) const { return {}; }
   /// [B,H,L,dv]. Rows of masked queries may hold anything finite.
   virtual torch::Tensor Run(Way way, const AttentionInputs& inputs) const = 0;
-  /// The same by a way of the mechanism's choice, by a count of operations and not by measurement;
-  /// `used` is written before anything else. Here the last of Ways().
+  /// The same by a way of the mechanism's choice, which may depend on a count of operations; `used`
+  /// is written before anything else. Here the second of Ways(), or the only one.
   virtual torch::Tensor RunChosen(const AttentionInputs& inputs, Way* used) const;
   /// Whether the dense way takes parts of a graph that no edge joins one beside the other, and not
   /// all tokens against all.

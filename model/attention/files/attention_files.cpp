@@ -42,14 +42,20 @@ nlohmann::ordered_json DenseLengthsOf(const MechanismInfo& mechanism) {
 }
 
 nlohmann::ordered_json SummaryOf(const MechanismInfo& mechanism) {
-  const auto made = Attention::Make(mechanism, nlohmann::json::object());
+  const auto ways_by = [&mechanism](const nlohmann::json& options) {
+    const auto made = Attention::Make(mechanism, options);
+    return made.ok() ? NamesOf(made->Ways()) : std::vector<std::string>{};
+  };
+  const nlohmann::json fast_options = FastOptions(mechanism.name);
   return {{"name", mechanism.name},
           {"text", mechanism.text},
           {"cost", mechanism.cost},
           {"source", mechanism.source},
           {"inputs", mechanism.inputs},
           {"dense_up_to", DenseLengthsOf(mechanism)},
-          {"ways", made.ok() ? NamesOf(made->Ways()) : std::vector<std::string>{}}};
+          {"ways", ways_by(nlohmann::json::object())},
+          {"fast_options", fast_options},
+          {"fast_ways", ways_by(fast_options)}};
 }
 
 const char* TypeName(OptionSpec::Type type) {

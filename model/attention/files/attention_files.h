@@ -26,8 +26,9 @@ namespace interlacer::attention {
 
 struct MechanismInfo;
 
-/// [{name, text, cost, source, inputs, dense_up_to, ways}], in the order of the catalogue; ways by
-/// default options. dense_up_to: {width_8, width_64} of DenseLengths
+/// [{name, text, cost, source, inputs, dense_up_to, ways, fast_options, fast_ways}], in the order
+/// of the catalogue; ways by default options, fast_ways by fast_options, which are those that
+/// FastOptions adds to them. dense_up_to: {width_8, width_64} of DenseLengths
 /// (model/attention/core/mechanism.h), null where dense is the only way.
 nlohmann::ordered_json ListMechanisms();
 /// The same of one, with options: [{name, type, default, range, text}].

@@ -59,6 +59,7 @@ class FactorMask : public Mask {
     return at::matmul(factors_.left, at::matmul(factors_.right.transpose(1, 2), x));
   }
   std::optional<MaskFactors> Factors() const override { return factors_; }
+  std::optional<std::int64_t> FactorWidth() const override { return factors_.left.size(2); }
 
  private:
   MaskFactors factors_;
@@ -217,6 +218,7 @@ class SegmentMask : public Mask {
         .index_add(1, places, x)
         .index_select(1, places);
   }
+  std::optional<std::int64_t> FactorWidth() const override { return 1; }
   /// The segment of every token, as a row with a 1 there.
   std::optional<SparseFactors> FactorsOfPairs() const override {
     const auto [ids, places] = at::_unique(segments_, true, true);

@@ -84,6 +84,11 @@ class ClassTokenMask : public Mask {
                        with(inner->right, at::cat({at::ones_like(is_class), is_class}, 2))};
   }
 
+  std::optional<std::int64_t> FactorWidth() const override {
+    const auto inner = inner_->FactorWidth();
+    return inner ? std::optional(*inner + 2) : std::nullopt;
+  }
+
   std::optional<SparseFactors> FactorsOfPairs() const override {
     const auto inner = inner_->FactorsOfPairs();
     if (!inner) return std::nullopt;

@@ -95,6 +95,7 @@ class SketchedSeriesMask : public Mask {
     const torch::Tensor sketch = Sketch();
     return MaskFactors{sketch, sketch};
   }
+  std::optional<std::int64_t> FactorWidth() const override { return columns_.size(1); }
 
  private:
   torch::Tensor Sketch() const {

@@ -119,10 +119,8 @@ TEST(ChoiceOfWay, InterpolatesLengths) {
 /// Of every mechanism that has a choice, and of no other.
 TEST(ChoiceOfWay, HasMeasuredLengthsOfEveryMechanism) {
   for (const auto& info : attention::Catalog()) {
-    nlohmann::json options = nlohmann::json::object();
-    if (info.name == "malpha_dense") options = {{"positive", "coefficients"}};
-    if (info.name == "jlt") options = {{"abs", false}};
-    const bool has_choice = Attention::Make(info, options).value().Ways().size() > 1;
+    const Attention made = Attention::Make(info, attention::FastOptions(info.name)).value();
+    const bool has_choice = made.Ways().size() > 1;
     EXPECT_EQ(info.dense_up_to.has_value(), has_choice) << info.name;
   }
 }
@@ -207,7 +205,32 @@ TEST(ChoiceOfWay, WithoutAMaskIsTheLast) {
   }
   AttentionInputs packed = RingOf(60, 4, 4);
   packed.segments = at::arange(60, at::kLong).div(7, "floor");
-  EXPECT_EQ(WayTaken(Make("packing", nlohmann::json::object()), packed), Way::kFastmult);
+  EXPECT_EQ(WayTaken(Make("packing", nlohmann::json::object()), packed), Way::kFeatures);
+}
+
+/// Features cost r numbers of a token for every feature of queries and of keys, products dv + 1
+/// twice: r = 8 and 32 here, and class tokens add two.
+TEST(ChoiceOfWay, OfMasksOfLowRankIsByTheFewerNumbers) {
+  const auto taken = [](const char* name, const nlohmann::json& options, std::int64_t width) {
+    AttentionInputs inputs = RingOf(600, width, width);
+    inputs.segments = at::arange(600, at::kLong).div(7, "floor");
+    return WayTaken(Make(name, options), inputs);
+  };
+  for (const nlohmann::json& options : {nlohmann::json::object(), nlohmann::json{{"rank", 4}}}) {
+    const std::int64_t rank = options.empty() ? 8 : 4;
+    EXPECT_EQ(taken("lowrank_mask", options, 2 * rank - 2), Way::kFastmult);
+    EXPECT_EQ(taken("lowrank_mask", options, 2 * rank - 1), Way::kFeatures);
+  }
+  EXPECT_EQ(taken("lowrank_mask", {{"class_tokens", 1}}, 18), Way::kFastmult);
+  EXPECT_EQ(taken("lowrank_mask", {{"class_tokens", 1}}, 19), Way::kFeatures);
+  EXPECT_EQ(taken("jlt", {{"abs", false}}, 8), Way::kFastmult);
+  EXPECT_EQ(taken("jlt", {{"abs", false}}, 64), Way::kFeatures);
+  EXPECT_EQ(taken("softmax_pos", nlohmann::json::object(), 8), Way::kFastmult);
+  EXPECT_EQ(taken("softmax_pos", nlohmann::json::object(), 64), Way::kFeatures);
+  EXPECT_EQ(taken("centrality", nlohmann::json::object(), 8), Way::kFeatures);
+  EXPECT_EQ(taken("packing", nlohmann::json::object(), 64), Way::kFeatures);
+  // Smoothing has no count: its second way.
+  EXPECT_EQ(taken("smooth_b", nlohmann::json::object(), 64), Way::kFastmult);
 }
 
 }  // namespace

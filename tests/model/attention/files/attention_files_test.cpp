@@ -204,6 +204,9 @@ TEST(AttentionDescriptions, AreThoseOfTheCatalogue) {
   ASSERT_EQ(list.size(), attention::Catalog().size());
   for (const auto& entry : list) {
     EXPECT_EQ(entry.at("ways")[0], "dense") << entry;
+    const auto& fast_ways = entry.at("fast_ways");
+    EXPECT_EQ(entry.at("dense_up_to").is_null(), fast_ways.size() == 1) << entry;
+    EXPECT_EQ(entry.at("fast_options").empty(), fast_ways == entry.at("ways")) << entry;
     const auto description = attention::DescribeMechanism(entry.at("name").get<std::string>());
     ASSERT_TRUE(description.ok());
     EXPECT_TRUE(description->at("options").is_array());
