@@ -20,6 +20,7 @@
 #include "tests/cli/program_support.h"
 #include "tests/data/lerobot_writer.h"
 #include "tests/robots/one_joint_robot.h"
+#include "tests/support/must.h"
 
 namespace interlacer::testing {
 namespace {
@@ -126,12 +127,11 @@ TEST_F(ImportSeries, SplitsAreAddedOneAfterTheOther) {
   const ProcessResult val =
       RunVerb(Import({"--episodes", "3-", "--split", "val", "--license", "CC0", "--resume"}));
   ASSERT_EQ(val.exit_code, 0) << val.err;
-  const auto dataset = ReadDataset(out_);
-  ASSERT_TRUE(dataset.ok()) << dataset.status().ToString();
-  EXPECT_EQ(dataset->name, "set");
-  EXPECT_EQ(dataset->license, "CC0");
-  EXPECT_THAT(dataset->splits.at("train"), ElementsAre("episode_000000", "episode_000002"));
-  EXPECT_THAT(dataset->splits.at("val"), ElementsAre("episode_000003"));
+  const auto dataset = Must(ReadDataset(out_));
+  EXPECT_EQ(dataset.name, "set");
+  EXPECT_EQ(dataset.license, "CC0");
+  EXPECT_THAT(dataset.splits.at("train"), ElementsAre("episode_000000", "episode_000002"));
+  EXPECT_THAT(dataset.splits.at("val"), ElementsAre("episode_000003"));
   EXPECT_EQ(RunVerb({"validate", out_}).exit_code, 0);
 
   // Each is what the verb makes of that episode alone.
@@ -160,9 +160,8 @@ TEST_F(ImportSeries, GoesOnAfterAStopAndKeepsNothingOfOtherOptions) {
   ASSERT_EQ(stopped.exit_code, kInterrupted) << stopped.err;
   EXPECT_THAT(stopped.err, HasSubstr("--resume"));
   EXPECT_FALSE(fs::exists(out_ + "/episode_000039"));
-  const auto begun = ReadDataset(out_);
-  ASSERT_TRUE(begun.ok()) << begun.status().ToString();
-  EXPECT_GE(begun->splits.at("train").size(), 1u);
+  const auto begun = Must(ReadDataset(out_));
+  EXPECT_GE(begun.splits.at("train").size(), 1u);
   const auto kept = FilesOf(out_ + "/episode_000000");
 
   const ProcessResult other = RunVerb(Import({"--episodes", "all", "--resume", "--far", "3"}));

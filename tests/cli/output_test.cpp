@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/file_io.h"
+#include "tests/support/must.h"
 
 namespace interlacer::cli {
 namespace {
@@ -33,11 +34,10 @@ class OutputFolderTest : public ::testing::Test {
 
 // fm-37
 TEST_F(OutputFolderTest, NothingIsSeenBeforeCommit) {
-  auto folder = OutputFolder::Create(Target(), kMarker, false);
-  ASSERT_TRUE(folder.ok());
-  ASSERT_TRUE(WriteFileAtomic(*folder->FilePath("views/left/a.txt"), "x").ok());
+  auto folder = Must(OutputFolder::Create(Target(), kMarker, false));
+  ASSERT_TRUE(WriteFileAtomic(*folder.FilePath("views/left/a.txt"), "x").ok());
   EXPECT_FALSE(fs::exists(Target()));
-  ASSERT_TRUE(folder->Commit().ok());
+  ASSERT_TRUE(folder.Commit().ok());
   EXPECT_TRUE(fs::exists(fs::path(Target()) / "views/left/a.txt"));
   EXPECT_EQ(std::distance(fs::directory_iterator(root_), fs::directory_iterator()), 1);
 }
@@ -54,10 +54,9 @@ TEST_F(OutputFolderTest, ExistingOutputNeedsForceAndStaysUntilCommit) {
   std::ofstream(fs::path(Target()) / kMarker) << R"({"schema": "interlacer.prediction"})";
   EXPECT_EQ(OutputFolder::Create(Target(), kMarker, false).status().reason(),
             reason::OUTPUT_EXISTS);
-  auto folder = OutputFolder::Create(Target(), kMarker, true);
-  ASSERT_TRUE(folder.ok());
+  auto folder = Must(OutputFolder::Create(Target(), kMarker, true));
   EXPECT_TRUE(fs::exists(fs::path(Target()) / "old.txt"));
-  ASSERT_TRUE(folder->Commit().ok());
+  ASSERT_TRUE(folder.Commit().ok());
   EXPECT_FALSE(fs::exists(fs::path(Target()) / "old.txt"));
 }
 

@@ -13,6 +13,7 @@
 #include "robots/joint_values.h"
 #include "robots/robot_folder.h"
 #include "tests/robots/small_robot.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::cli {
@@ -35,21 +36,19 @@ class ActionTable : public ::testing::Test {
 };
 
 TEST_F(ActionTable, ColumnsAreFoundByNameWithOrWithoutUnit) {
-  const auto actions = Read("grip_m,turn,roll_rad\n0.01,1,2\n0.02,0.5,-2\n", &robot_);
-  ASSERT_TRUE(actions.ok()) << actions.status().ToString();
-  EXPECT_EQ(actions->kind, ActionKind::kJointPositions);
-  EXPECT_EQ(actions->row_count, 2);
-  EXPECT_EQ(actions->column_count, 3);
-  EXPECT_EQ(actions->values, (std::vector<float>{1, 2, 0.01f, 0.5f, -2, 0.02f}));
+  const auto actions = Must(Read("grip_m,turn,roll_rad\n0.01,1,2\n0.02,0.5,-2\n", &robot_));
+  EXPECT_EQ(actions.kind, ActionKind::kJointPositions);
+  EXPECT_EQ(actions.row_count, 2);
+  EXPECT_EQ(actions.column_count, 3);
+  EXPECT_EQ(actions.values, (std::vector<float>{1, 2, 0.01f, 0.5f, -2, 0.02f}));
 }
 
 TEST_F(ActionTable, WithoutARobotFolderTheModelsColumnsAreTheNames) {
   metadata_.robot_model_name = "two joints";
   metadata_.action_columns = {{"turn_rad", ActionUnit::kRadians, -1, 1, 0},
                               {"grip_m", ActionUnit::kMeters, 0, 1, 0}};
-  const auto actions = Read("grip,turn_rad\n0.5,-1\n", nullptr);
-  ASSERT_TRUE(actions.ok()) << actions.status().ToString();
-  EXPECT_EQ(actions->values, (std::vector<float>{-1, 0.5f}));
+  const auto actions = Must(Read("grip,turn_rad\n0.5,-1\n", nullptr));
+  EXPECT_EQ(actions.values, (std::vector<float>{-1, 0.5f}));
   const Status unknown = Read("grip,twist\n0.5,-1\n", nullptr).status();
   EXPECT_THAT(unknown.message(), HasSubstr("two joints"));
 }
@@ -87,9 +86,8 @@ TEST(RobotOption, ReadsTheFolderOrNamesWhatItLacks) {
   const TempFolder folder;
   EXPECT_EQ(*ReadRobotOption(""), nullptr);
   ASSERT_TRUE(WriteRobot(testing::SmallRobot(), folder.File("robot")).ok());
-  const auto robot = ReadRobotOption(folder.File("robot"));
-  ASSERT_TRUE(robot.ok()) << robot.status().ToString();
-  EXPECT_EQ((*robot)->name, "small");
+  const auto robot = Must(ReadRobotOption(folder.File("robot")));
+  EXPECT_EQ(robot->name, "small");
   std::filesystem::remove(folder.File("robot") + "/" + kRobotFile);
   EXPECT_THAT(ReadRobotOption(folder.File("robot")).status().ToString(), HasSubstr(kRobotFile));
 }
@@ -106,9 +104,8 @@ TEST(ShippedModels, AreChosenByTheRobot) {
 
 TEST(ShippedModels, AreFoundFromTheProgramUpward) {
   for (const char* const name : {"paper", "small"}) {
-    const auto found = FindShippedModel(name);
-    ASSERT_TRUE(found.ok()) << found.status().ToString();
-    EXPECT_TRUE(std::filesystem::exists(*found + "/weights.safetensors"));
+    const auto found = Must(FindShippedModel(name));
+    EXPECT_TRUE(std::filesystem::exists(found + "/weights.safetensors"));
   }
   const Status absent = FindShippedModel("no_such_model").status();
   EXPECT_EQ(absent.reason(), reason::FILE_NOT_FOUND);
@@ -119,9 +116,8 @@ TEST(ShippedModels, AreNotTakenInPlaceOfWhatWasNamed) {
   const VerbContext context({}, "", {});
   BackendOptions options;
   options.server = "host:1";
-  const auto chosen = WithShippedModel(options, "/no/such/episode", context);
-  ASSERT_TRUE(chosen.ok());
-  EXPECT_TRUE(chosen->model_dir.empty());
+  const auto chosen = Must(WithShippedModel(options, "/no/such/episode", context));
+  EXPECT_TRUE(chosen.model_dir.empty());
   options = {};
   EXPECT_FALSE(WithShippedModel(options, "/no/such/episode", context).ok());
 }

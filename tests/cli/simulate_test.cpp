@@ -11,6 +11,7 @@
 #include "data/dataset.h"
 #include "data/manifest.h"
 #include "tests/cli/program_support.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::testing {
@@ -51,9 +52,8 @@ TEST(Simulate, ShardsMergeToTheBytesOfOneProcess) {
   EXPECT_GT(expected.size(), 5u * 20u);
   EXPECT_EQ(expected, got);
 
-  const StatusOr<Dataset> dataset = ReadDataset(merged);
-  ASSERT_TRUE(dataset.ok()) << dataset.status().ToString();
-  EXPECT_THAT(dataset->splits.at("train"),
+  const auto dataset = Must(ReadDataset(merged));
+  EXPECT_THAT(dataset.splits.at("train"),
               ElementsAre("drop_can_000005", "lift_can_000004", "push_block_000003",
                           "push_block_000007", "sweep_000006"));
 
@@ -95,13 +95,11 @@ TEST(Simulate, TheSplitIsPartOfTheSceneAndOfItsName) {
   const std::string out = folder.File("set");
   ASSERT_EQ(Simulate({"-o", out, "--seed", "8"}).exit_code, 0);
   ASSERT_EQ(Simulate({"-o", out, "--seed", "8", "--split", "test", "--resume"}).exit_code, 0);
-  const StatusOr<Dataset> dataset = ReadDataset(out);
-  ASSERT_TRUE(dataset.ok()) << dataset.status().ToString();
-  EXPECT_THAT(dataset->splits.at("train"), ElementsAre("push_block_000008"));
-  EXPECT_THAT(dataset->splits.at("test"), ElementsAre("push_block_test_000008"));
-  const StatusOr<EpisodeManifest> manifest = ReadManifest(out + "/push_block_test_000008");
-  ASSERT_TRUE(manifest.ok()) << manifest.status().ToString();
-  EXPECT_THAT(manifest->source.command, HasSubstr("--split test"));
+  const auto dataset = Must(ReadDataset(out));
+  EXPECT_THAT(dataset.splits.at("train"), ElementsAre("push_block_000008"));
+  EXPECT_THAT(dataset.splits.at("test"), ElementsAre("push_block_test_000008"));
+  const auto manifest = Must(ReadManifest(out + "/push_block_test_000008"));
+  EXPECT_THAT(manifest.source.command, HasSubstr("--split test"));
   EXPECT_NE(FilesOf(out + "/push_block_test_000008").at("truth/scene.xml"),
             FilesOf(out + "/push_block_000008").at("truth/scene.xml"));
 }
@@ -125,11 +123,10 @@ TEST(Simulate, OtherRobotsAndOneArmAreEpisodesThatSayTheirCommand) {
   const std::string out = folder.File("set");
   const Words panda = {"-o", out, "--seed", "8", "--robot", "panda"};
   ASSERT_EQ(Simulate(panda).exit_code, 0);
-  const StatusOr<EpisodeManifest> manifest = ReadManifest(out + "/push_block_panda_000008");
-  ASSERT_TRUE(manifest.ok()) << manifest.status().ToString();
-  EXPECT_THAT(manifest->source.command, HasSubstr("--robot panda"));
-  EXPECT_EQ(manifest->robot->arms.size(), 2u);
-  EXPECT_EQ(manifest->robot->folder, "robot");
+  const auto manifest = Must(ReadManifest(out + "/push_block_panda_000008"));
+  EXPECT_THAT(manifest.source.command, HasSubstr("--robot panda"));
+  EXPECT_EQ(manifest.robot->arms.size(), 2u);
+  EXPECT_EQ(manifest.robot->folder, "robot");
 
   // All tasks of one arm are those that one arm can do.
   const std::string one = folder.File("one");
@@ -137,9 +134,8 @@ TEST(Simulate, OtherRobotsAndOneArmAreEpisodesThatSayTheirCommand) {
                       "--episodes", "3"})
                 .exit_code,
             0);
-  const StatusOr<Dataset> dataset = ReadDataset(one);
-  ASSERT_TRUE(dataset.ok()) << dataset.status().ToString();
-  EXPECT_THAT(dataset->splits.at("train"),
+  const auto dataset = Must(ReadDataset(one));
+  EXPECT_THAT(dataset.splits.at("train"),
               ElementsAre("drop_can_panda_one_arm_000010", "lift_can_panda_one_arm_000009",
                           "push_block_panda_one_arm_000008"));
 
@@ -154,9 +150,8 @@ TEST(Simulate, OtherMotionsOfASceneAreEpisodesThatRepeat) {
   const TempFolder folder;
   const std::string both = folder.File("a/set"), one = folder.File("b/set");
   ASSERT_EQ(Simulate({"-o", both, "--seed", "8", "--motions", "2"}).exit_code, 0);
-  const StatusOr<Dataset> dataset = ReadDataset(both);
-  ASSERT_TRUE(dataset.ok()) << dataset.status().ToString();
-  EXPECT_THAT(dataset->splits.at("train"),
+  const auto dataset = Must(ReadDataset(both));
+  EXPECT_THAT(dataset.splits.at("train"),
               ElementsAre("push_block_000008_motion_0", "push_block_000008_motion_1"));
   const std::string second = "/push_block_000008_motion_1";
   ASSERT_EQ(Simulate({"-o", one, "--seed", "8", "--motions", "1", "--motion-seed", "1"}).exit_code,

@@ -13,6 +13,7 @@
 #include "client/remote_backend.h"
 #include "tests/support/fake_predictor.h"
 #include "tests/support/in_process_server.h"
+#include "tests/support/must.h"
 
 namespace interlacer::testing {
 namespace {
@@ -97,11 +98,10 @@ void ExpectEqualSteps(const std::vector<PredictedStep>& a, const std::vector<Pre
 
 TEST_F(FakeServerTest, LocalAndRemoteGiveEqualNumbers) {
   LocalBackend local(std::make_unique<FakePredictor>());
-  auto remote = RemoteBackend::Connect(std::move(client_), QuickCall());
-  ASSERT_TRUE(remote.ok()) << remote.status().ToString();
-  EXPECT_EQ((*remote)->location(), "remote");
-  EXPECT_EQ((*remote)->device_name(), "cpu");
-  EXPECT_EQ((*remote)->metadata().weights_sha256, local.metadata().weights_sha256);
+  auto remote = Must(RemoteBackend::Connect(std::move(client_), QuickCall()));
+  EXPECT_EQ(remote->location(), "remote");
+  EXPECT_EQ(remote->device_name(), "cpu");
+  EXPECT_EQ(remote->metadata().weights_sha256, local.metadata().weights_sha256);
   for (const auto& [encoding, mode] :
        {std::pair(PositionEncoding::kFloat32, RenderMode::kObserved),
         std::pair(PositionEncoding::kWorkspaceU16, RenderMode::kField)}) {
@@ -110,7 +110,7 @@ TEST_F(FakeServerTest, LocalAndRemoteGiveEqualNumbers) {
     output.render_mode = mode;
     RolloutSummary a, b;
     const std::vector<PredictedStep> mine = Predict(&local, output, &a);
-    const std::vector<PredictedStep> theirs = Predict(remote->get(), output, &b);
+    const std::vector<PredictedStep> theirs = Predict(remote.get(), output, &b);
     ASSERT_EQ(mine.size(), 3u);
     ASSERT_FALSE(mine[0].indices.empty());
     EXPECT_EQ(mine[2].spread_m.size(), static_cast<std::size_t>(mine[2].particle_count));
@@ -131,26 +131,23 @@ TEST_F(FakeServerTest, EveryPackingOfFramesIsAccepted) {
     for (const double unit_m : {0.0, 0.0001}) {
       CallOptions call = QuickCall();
       call.packing = {.color = color, .png_depth_unit_m = unit_m};
-      const auto report = client_->ValidateScene(input, call);
-      EXPECT_TRUE(report.ok()) << report.status().ToString();
+      Must(client_->ValidateScene(input, call));
     }
   }
 }
 
 TEST_F(FakeServerTest, InfoAndMetadata) {
-  const auto info = client_->GetServerInfo(QuickCall());
-  ASSERT_TRUE(info.ok()) << info.status().ToString();
-  EXPECT_EQ(info->state, "serving");
-  EXPECT_EQ(info->device, "cpu");
-  ASSERT_EQ(info->models.size(), 1u);
-  EXPECT_EQ(info->models[0].state, "ready");
-  EXPECT_EQ(info->limits.max_request_bytes, 64ll << 20);
-  const auto metadata = client_->GetModelMetadata(QuickCall());
-  ASSERT_TRUE(metadata.ok());
-  EXPECT_EQ(metadata->cameras[1].name, "right");
-  EXPECT_EQ(metadata->action_columns[0].name, "joint_1_rad");
-  EXPECT_EQ(metadata->workspace, FakeMetadata().workspace);
-  EXPECT_EQ(metadata->step_duration_s, 0.5);
+  const auto info = Must(client_->GetServerInfo(QuickCall()));
+  EXPECT_EQ(info.state, "serving");
+  EXPECT_EQ(info.device, "cpu");
+  ASSERT_EQ(info.models.size(), 1u);
+  EXPECT_EQ(info.models[0].state, "ready");
+  EXPECT_EQ(info.limits.max_request_bytes, 64ll << 20);
+  const auto metadata = Must(client_->GetModelMetadata(QuickCall()));
+  EXPECT_EQ(metadata.cameras[1].name, "right");
+  EXPECT_EQ(metadata.action_columns[0].name, "joint_1_rad");
+  EXPECT_EQ(metadata.workspace, FakeMetadata().workspace);
+  EXPECT_EQ(metadata.step_duration_s, 0.5);
 }
 
 TEST_F(FakeServerTest, HealthByName) {
@@ -188,8 +185,7 @@ TEST_F(FakeServerTest, CandidatesAndScenesGiveTheNumbersOfRollouts) {
   SceneInput frames = FakeSceneInput();
   frames.workspace = Box{{-2, -2, -2}, {2, 3, 4}};
   const auto candidates = Candidates(3, 5);
-  const auto scene = KeptScene::Create(client_.get(), frames, 7, QuickCall());
-  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
+  const auto scene = Must(KeptScene::Create(client_.get(), frames, 7, QuickCall()));
   std::vector<std::vector<PredictedStep>> rollouts(3);
   for (int i = 0; i < 3; ++i) {
     std::vector<PredictedStep> by_scene;
@@ -203,9 +199,9 @@ TEST_F(FakeServerTest, CandidatesAndScenesGiveTheNumbersOfRollouts) {
         client_->PredictRollout(frames, candidates[i], output, into(&rollouts[i]), QuickCall());
     ASSERT_TRUE(summary.ok()) << summary.status().ToString();
     EXPECT_TRUE(summary->scene_report.has_value());
-    const auto kept = (*scene)->PredictRollout(candidates[i], output, into(&by_scene), QuickCall());
-    ASSERT_TRUE(kept.ok()) << kept.status().ToString();
-    EXPECT_FALSE(kept->scene_report.has_value());
+    const auto kept =
+        Must(scene->PredictRollout(candidates[i], output, into(&by_scene), QuickCall()));
+    EXPECT_FALSE(kept.scene_report.has_value());
     ExpectEqualSteps(rollouts[i], by_scene);
   }
   for (const bool by_scene : {false, true}) {
@@ -217,7 +213,7 @@ TEST_F(FakeServerTest, CandidatesAndScenesGiveTheNumbersOfRollouts) {
       return Status::Ok();
     };
     const auto summary =
-        by_scene ? (*scene)->PredictCandidates(candidates, output, check, QuickCall())
+        by_scene ? scene->PredictCandidates(candidates, output, check, QuickCall())
                  : client_->PredictCandidates(frames, candidates, output, check, QuickCall());
     ASSERT_TRUE(summary.ok()) << summary.status().ToString();
     EXPECT_EQ(summary->computed_step_count, 15);
@@ -263,11 +259,10 @@ TEST_F(FakeServerTest, ASceneThatIsLostIsMadeAgain) {
   const auto ignore = [](PredictedCandidate) { return Status::Ok(); };
   EXPECT_TRUE(scene->PredictCandidates(Candidates(2, 2), {}, ignore, QuickCall()).ok());
   EXPECT_NE(scene->scene_id(), first);
-  const auto statistics = client_->GetStatistics(QuickCall());
-  ASSERT_TRUE(statistics.ok());
-  EXPECT_EQ(statistics->scene_count, 1);
-  ASSERT_EQ(statistics->models.size(), 1u);
-  EXPECT_EQ(statistics->models[0].candidate_count, 2);
+  const auto statistics = Must(client_->GetStatistics(QuickCall()));
+  EXPECT_EQ(statistics.scene_count, 1);
+  ASSERT_EQ(statistics.models.size(), 1u);
+  EXPECT_EQ(statistics.models[0].candidate_count, 2);
   scene.reset();
   EXPECT_EQ(client_->GetStatistics(QuickCall())->scene_count, 0);
   const auto lost = client_->PredictRollout(

@@ -10,6 +10,7 @@
 #include "client/convert/requests.h"
 #include "client/convert/responses.h"
 #include "common/image_codec.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -39,9 +40,8 @@ TEST(ColorPacking, RawAndPngKeepEveryPixel) {
 
   v1::Image png;
   ASSERT_TRUE(ColorToProto(image, {.color = ColorPacking::kPng}, &png).ok());
-  const auto decoded = DecodePngRgb(Bytes(png.data()));
-  ASSERT_TRUE(decoded.ok());
-  EXPECT_EQ(decoded->pixels, image.pixels);
+  const auto decoded = Must(DecodePngRgb(Bytes(png.data())));
+  EXPECT_EQ(decoded.pixels, image.pixels);
 }
 
 TEST(ColorPacking, JpegSaysItsSizeAndRefusesOddQuality) {
@@ -81,9 +81,8 @@ TEST(DepthPacking, PngInTheSourceUnitIsExact) {
   v1::Image out;
   ASSERT_TRUE(DepthToProto(meters, {.png_depth_unit_m = kUnitM}, &out).ok());
   EXPECT_EQ(out.depth_unit_m(), kUnitM);
-  const auto decoded = DecodePngDepth(Bytes(out.data()), kUnitM);
-  ASSERT_TRUE(decoded.ok());
-  EXPECT_EQ(decoded->pixels, source.pixels);
+  const auto decoded = Must(DecodePngDepth(Bytes(out.data()), kUnitM));
+  EXPECT_EQ(decoded.pixels, source.pixels);
 }
 
 TEST(DepthPacking, RefusesWhatSixteenBitsCannotHold) {
@@ -203,9 +202,8 @@ TEST(StepFromProto, PngViewMustHaveTheStatedSize) {
   image->set_data(std::string(png.begin(), png.end()));
   image->set_width_px(6);
   image->set_height_px(4);
-  const auto good = FromProto(step, Box{});
-  ASSERT_TRUE(good.ok());
-  EXPECT_EQ(good->views[0].color.pixels, PatternImage(6, 4).pixels);
+  const auto good = Must(FromProto(step, Box{}));
+  EXPECT_EQ(good.views[0].color.pixels, PatternImage(6, 4).pixels);
   image->set_width_px(8);
   EXPECT_FALSE(FromProto(step, Box{}).ok());
 }

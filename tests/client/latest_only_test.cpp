@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tests/support/in_process_server.h"
+#include "tests/support/must.h"
 
 namespace interlacer::testing {
 namespace {
@@ -39,22 +40,20 @@ class LatestOnlyTest : public ::testing::Test {
 
 TEST_F(LatestOnlyTest, ARequestAloneIsAnswered) {
   const auto latest = Make(60);
-  const auto answer = Submit(latest.get(), 0.5).get();
-  ASSERT_TRUE(answer.ok()) << answer.status().ToString();
-  EXPECT_EQ(answer->word, AnswerWord::kFresh);
-  EXPECT_EQ(answer->steps.back().step, 2);
-  EXPECT_EQ(answer->summary.computed_step_count, 2);
-  EXPECT_GE(answer->age_s, 0.5);
+  const auto answer = Must(Submit(latest.get(), 0.5).get());
+  EXPECT_EQ(answer.word, AnswerWord::kFresh);
+  EXPECT_EQ(answer.steps.back().step, 2);
+  EXPECT_EQ(answer.summary.computed_step_count, 2);
+  EXPECT_GE(answer.age_s, 0.5);
 }
 
 TEST_F(LatestOnlyTest, ANewerRequestTakesThePlaceOfTheWaitingOne) {
   const auto latest = Make(60);
   auto first = SubmitHeld(latest.get());
   auto second = Submit(latest.get()), third = Submit(latest.get());
-  const auto word = second.get();
-  ASSERT_TRUE(word.ok());
-  EXPECT_EQ(word->word, AnswerWord::kSuperseded);
-  EXPECT_TRUE(word->steps.empty());
+  const auto word = Must(second.get());
+  EXPECT_EQ(word.word, AnswerWord::kSuperseded);
+  EXPECT_TRUE(word.steps.empty());
   server_.controls->gate.Open();
   EXPECT_EQ(first.get()->word, AnswerWord::kFresh) << "what was sent is not taken back";
   EXPECT_EQ(third.get()->word, AnswerWord::kFresh);
@@ -65,10 +64,9 @@ TEST_F(LatestOnlyTest, WhatIsTooOldIsStaleAndCostsTheServerNothing) {
   EXPECT_EQ(Submit(latest.get(), 1).get()->word, AnswerWord::kStale);
   EXPECT_EQ(server_.controls->lift_count, 0) << "it was not sent";
   auto held = SubmitHeld(latest.get());
-  const auto word = held.get();
-  ASSERT_TRUE(word.ok()) << word.status().ToString();
-  EXPECT_EQ(word->word, AnswerWord::kStale);
-  EXPECT_GE(word->age_s, 0.3);
+  const auto word = Must(held.get());
+  EXPECT_EQ(word.word, AnswerWord::kStale);
+  EXPECT_GE(word.age_s, 0.3);
 }
 
 TEST_F(LatestOnlyTest, TheEndOfItGivesEveryRequestAWord) {

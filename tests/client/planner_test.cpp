@@ -12,6 +12,7 @@
 
 #include "client/planner/cost_file.h"
 #include "common/json.h"
+#include "tests/support/must.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
@@ -81,9 +82,7 @@ class Pushed final : public CandidateSource {
 Plan PlanOrDie(Pushed* source, const std::vector<CostTerm>& terms, const PlannerOptions& options,
                const std::vector<double>& start = {0, 0, 0},
                const std::optional<PlanRows>& initial = {}) {
-  auto plan = MakePlan(source, terms, options, start, initial);
-  EXPECT_TRUE(plan.ok()) << plan.status().ToString();
-  return plan.ok() ? *plan : Plan{};
+  return Must(MakePlan(source, terms, options, start, initial));
 }
 
 CostTerm Constant(double value) {
@@ -272,10 +271,9 @@ TEST(Planner, AStopEndsTheSearch) {
 /// Plans that the Python planner made of the same source (tests/python/test_planner.py checks that
 /// it still does).
 TEST(Planner, PlansAreThoseOfPython) {
-  const auto golden = ReadJsonFile(INTERLACER_SOURCE_DIR "/tests/golden/planner/plans.json");
-  ASSERT_TRUE(golden.ok()) << golden.status().ToString();
-  ASSERT_EQ(golden->at("plans").size(), 2u);
-  for (const auto& expected : golden->at("plans")) {
+  const auto golden = Must(ReadJsonFile(INTERLACER_SOURCE_DIR "/tests/golden/planner/plans.json"));
+  ASSERT_EQ(golden.at("plans").size(), 2u);
+  for (const auto& expected : golden.at("plans")) {
     PlannerOptions options;
     options.method = expected.at("method") == "cem" ? PlanMethod::kCem : PlanMethod::kMppi;
     options.horizon = 5;
@@ -371,20 +369,19 @@ std::string FileOf(const std::string& term) {
 }
 
 TEST(CostFiles, TermsOfAllTypesAreRead) {
-  const auto file = Parse(FileOf(R"(
+  const auto file = Must(Parse(FileOf(R"(
     {"type": "object_to_point", "weight": 2, "target_m": [1, 0, 0],
      "region_min_m": [0, 0, 0], "region_max_m": [0.2, 0.2, 0.2]},
     {"type": "object_to_box", "box_min_m": [0, 0, 0], "box_max_m": [1, 1, 1]},
     {"type": "goal_cloud", "points": "goal.npy"}, {"type": "keep_still", "bound": 0.01},
     {"type": "keep_out", "box_min_m": [0, 0, 0], "box_max_m": [1, 1, 1]},
-    {"type": "uncertainty"}, {"type": "smooth_action"}, {"type": "small_action"})"));
-  ASSERT_TRUE(file.ok()) << file.status().ToString();
-  ASSERT_EQ(file->terms.size(), 8u);
-  EXPECT_EQ(file->terms[0].weight, 2);
-  EXPECT_EQ(file->terms[0].region, kObjectRegion);
-  EXPECT_EQ(file->terms[3].bound, 0.01);
-  EXPECT_FALSE(file->terms[4].bound);
-  EXPECT_TRUE(file->needs_all_steps);
+    {"type": "uncertainty"}, {"type": "smooth_action"}, {"type": "small_action"})")));
+  ASSERT_EQ(file.terms.size(), 8u);
+  EXPECT_EQ(file.terms[0].weight, 2);
+  EXPECT_EQ(file.terms[0].region, kObjectRegion);
+  EXPECT_EQ(file.terms[3].bound, 0.01);
+  EXPECT_FALSE(file.terms[4].bound);
+  EXPECT_TRUE(file.needs_all_steps);
 }
 
 struct BadCost {

@@ -15,6 +15,7 @@
 #include "client/interlacer_client.h"
 #include "interlacer/v1/interlacer_service.grpc.pb.h"
 #include "tests/support/fake_predictor.h"
+#include "tests/support/must.h"
 
 namespace interlacer::testing {
 namespace {
@@ -58,12 +59,10 @@ TEST(ClientRetry, LargeRequestsAreSentAgain) {
   const SceneInput input = FakeSceneInput(FakeMetadata(320, 240));
   CallOptions call;
   call.deadline_s = 10;
-  const auto report = client->ValidateScene(input, call);
-  EXPECT_TRUE(report.ok()) << report.status().ToString();
+  Must(client->ValidateScene(input, call));
   EXPECT_EQ(service.validate_calls, 2);
-  const auto summary = client->PredictRollout(
-      input, {}, {}, [](PredictedStep) { return Status::Ok(); }, call);
-  EXPECT_TRUE(summary.ok()) << summary.status().ToString();
+  Must(client->PredictRollout(
+      input, {}, {}, [](PredictedStep) { return Status::Ok(); }, call));
   EXPECT_EQ(service.predict_calls, 2);
 }
 

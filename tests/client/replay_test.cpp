@@ -19,6 +19,7 @@
 #include "google/rpc/status.pb.h"
 #include "proto/recording.h"
 #include "tests/support/in_process_server.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/wire_requests.h"
 
@@ -98,24 +99,22 @@ TEST_F(ReplayTest, TheSameServerAnswersTheSame) {
   InProcessServer server;
   ASSERT_TRUE(server.WaitForServing());
   server.controls->nan_from_step = 2;  // as it was for the second call alone
-  const auto report = Repeat(file, server);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  ASSERT_EQ(report->calls.size(), 3u);
-  EXPECT_EQ(report->calls[1].request_id, "#2");  // it had none
-  EXPECT_TRUE(report->calls[1].is_equal) << report->calls[1].difference;
-  EXPECT_THAT(report->calls[1].error, HasSubstr("PREDICTION_NOT_FINITE"));
-  EXPECT_EQ(report->calls[0].difference, "recorded an answer, now error 15");
+  const auto report = Must(Repeat(file, server));
+  ASSERT_EQ(report.calls.size(), 3u);
+  EXPECT_EQ(report.calls[1].request_id, "#2");  // it had none
+  EXPECT_TRUE(report.calls[1].is_equal) << report.calls[1].difference;
+  EXPECT_THAT(report.calls[1].error, HasSubstr("PREDICTION_NOT_FINITE"));
+  EXPECT_EQ(report.calls[0].difference, "recorded an answer, now error 15");
   server.controls->nan_from_step = 1000;
-  const auto again = Repeat(file, server);
-  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  const auto again = Must(Repeat(file, server));
   for (const int i : {0, 2}) {
-    EXPECT_TRUE(again->calls[static_cast<std::size_t>(i)].was_whole);
-    EXPECT_TRUE(again->calls[static_cast<std::size_t>(i)].is_equal);
+    EXPECT_TRUE(again.calls[static_cast<std::size_t>(i)].was_whole);
+    EXPECT_TRUE(again.calls[static_cast<std::size_t>(i)].is_equal);
   }
-  EXPECT_FALSE(again->calls[1].is_equal);
-  EXPECT_THAT(again->recorded_weights,
+  EXPECT_FALSE(again.calls[1].is_equal);
+  EXPECT_THAT(again.recorded_weights,
               ElementsAre(std::pair(std::string("fake"), std::string(64, 'a'))));
-  EXPECT_EQ(again->served_weights, again->recorded_weights);
+  EXPECT_EQ(again.served_weights, again.recorded_weights);
 }
 
 TEST_F(ReplayTest, AnotherAnswerIsNamed) {
@@ -127,11 +126,10 @@ TEST_F(ReplayTest, AnotherAnswerIsNamed) {
   InProcessServer other;
   ASSERT_TRUE(other.WaitForServing());
   other.controls->view_offset = 0.1f;
-  const auto report = Repeat(FilesIn(folder_.File("flight")).front(), other);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  ASSERT_EQ(report->calls.size(), 1u);
-  EXPECT_FALSE(report->calls[0].is_equal);
-  EXPECT_EQ(report->calls[0].difference, "message 0 differs");
+  const auto report = Must(Repeat(FilesIn(folder_.File("flight")).front(), other));
+  ASSERT_EQ(report.calls.size(), 1u);
+  EXPECT_FALSE(report.calls[0].is_equal);
+  EXPECT_EQ(report.calls[0].difference, "message 0 differs");
 }
 
 /// What the client or the load did is not what was asked; what is no message is nobody's request.
@@ -168,13 +166,12 @@ TEST_F(ReplayTest, CancelledCallsAndBrokenRequestsDoNotFailACheck) {
   }
   InProcessServer server;
   ASSERT_TRUE(server.WaitForServing());
-  const auto report = Repeat(FilesIn(folder_.File("flight")).front(), server);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_EQ(report->broken_count, 1);
-  ASSERT_EQ(report->calls.size(), 2u);
-  EXPECT_FALSE(report->calls[0].was_whole);
-  EXPECT_TRUE(report->calls[1].is_equal) << report->calls[1].difference;  // refused again
-  EXPECT_THAT(report->calls[1].error, HasSubstr("REQUEST_ID_INVALID"));
+  const auto report = Must(Repeat(FilesIn(folder_.File("flight")).front(), server));
+  EXPECT_EQ(report.broken_count, 1);
+  ASSERT_EQ(report.calls.size(), 2u);
+  EXPECT_FALSE(report.calls[0].was_whole);
+  EXPECT_TRUE(report.calls[1].is_equal) << report.calls[1].difference;  // refused again
+  EXPECT_THAT(report.calls[1].error, HasSubstr("REQUEST_ID_INVALID"));
 }
 
 /// As the Python client writes them: without numbers of calls.
@@ -204,12 +201,11 @@ TEST_F(ReplayTest, ErrorsFindTheirRequestByItsId) {
   }
   for (const bool fails : {true, false}) {
     server.controls->nan_from_step = fails ? 1 : 1000;
-    const auto report = Repeat(path, server);
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
-    ASSERT_EQ(report->calls.size(), 2u);
-    EXPECT_TRUE(report->calls[0].was_whole);
-    EXPECT_EQ(report->calls[0].is_equal, fails) << report->calls[0].difference;
-    EXPECT_FALSE(report->calls[1].was_whole) << "its error names nobody";
+    const auto report = Must(Repeat(path, server));
+    ASSERT_EQ(report.calls.size(), 2u);
+    EXPECT_TRUE(report.calls[0].was_whole);
+    EXPECT_EQ(report.calls[0].is_equal, fails) << report.calls[0].difference;
+    EXPECT_FALSE(report.calls[1].was_whole) << "its error names nobody";
   }
 }
 
@@ -235,12 +231,11 @@ TEST_F(ReplayTest, CandidatesAreRepeatedAndCallsOverKeptScenesCounted) {
   }
   InProcessServer server;
   ASSERT_TRUE(server.WaitForServing());
-  const auto report = Repeat(FilesIn(folder_.File("flight")).front(), server);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_EQ(report->kept_scene_count, 1);
-  ASSERT_EQ(report->calls.size(), 1u);
-  EXPECT_EQ(report->calls[0].method, "PredictCandidates");
-  EXPECT_TRUE(report->calls[0].was_whole && report->calls[0].is_equal);
+  const auto report = Must(Repeat(FilesIn(folder_.File("flight")).front(), server));
+  EXPECT_EQ(report.kept_scene_count, 1);
+  ASSERT_EQ(report.calls.size(), 1u);
+  EXPECT_EQ(report.calls[0].method, "PredictCandidates");
+  EXPECT_TRUE(report.calls[0].was_whole && report.calls[0].is_equal);
 }
 
 TEST_F(ReplayTest, RecordingsAreForTheServersUserAlone) {
@@ -256,12 +251,11 @@ TEST_F(ReplayTest, AFileThatWasCutIsRepeatedAsFarAsItGoes) {
   fs::resize_file(file, fs::file_size(file) - 3);
   InProcessServer server;
   ASSERT_TRUE(server.WaitForServing());
-  const auto report = Repeat(file, server);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_TRUE(report->is_cut);
-  ASSERT_EQ(report->calls.size(), 3u);
-  EXPECT_TRUE(report->calls[0].was_whole);
-  EXPECT_FALSE(report->calls[2].was_whole);  // its last message is gone
+  const auto report = Must(Repeat(file, server));
+  EXPECT_TRUE(report.is_cut);
+  ASSERT_EQ(report.calls.size(), 3u);
+  EXPECT_TRUE(report.calls[0].was_whole);
+  EXPECT_FALSE(report.calls[2].was_whole);  // its last message is gone
 }
 
 TEST_F(ReplayTest, WhatIsNoRecordingIsRefused) {
@@ -275,9 +269,8 @@ TEST_F(ReplayTest, WhatIsNoRecordingIsRefused) {
   EXPECT_EQ(Repeat(folder_.File("none"), server).status().reason(), reason::FILE_NOT_FOUND);
   // A length beyond the file allocates nothing.
   std::ofstream(path) << "\xff\xff\xff\xff\xff\xff\xff\xff\x7f";
-  const auto cut = Repeat(path, server);
-  ASSERT_TRUE(cut.ok());
-  EXPECT_TRUE(cut->is_cut && cut->calls.empty());
+  const auto cut = Must(Repeat(path, server));
+  EXPECT_TRUE(cut.is_cut && cut.calls.empty());
 }
 
 TEST_F(ReplayTest, NoServerIsAnError) {
@@ -306,9 +299,8 @@ TEST_F(ReplayTest, TheFolderStaysBelowItsCap) {
   EXPECT_GT(files.size(), 3u);
   std::string newest_id;
   for (const std::string& file : files) {
-    auto reader = RecordingReader::Open(file);
-    ASSERT_TRUE(reader.ok());
-    auto first = reader->Next();
+    auto reader = Must(RecordingReader::Open(file));
+    auto first = reader.Next();
     ASSERT_TRUE(first.ok() && first->has_value());
     EXPECT_EQ((*first)->name, "interlacer.v1.GetServerInfoResponse");
   }
@@ -316,9 +308,8 @@ TEST_F(ReplayTest, TheFolderStaysBelowItsCap) {
   ASSERT_TRUE(server.WaitForServing());
   bool has_last = false;
   for (const std::string& file : files) {
-    const auto report = Repeat(file, server);
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
-    for (const ReplayedCall& call : report->calls) {
+    const auto report = Must(Repeat(file, server));
+    for (const ReplayedCall& call : report.calls) {
       has_last = has_last || call.request_id == last;
       EXPECT_TRUE(call.is_equal || !call.was_whole) << call.difference;
     }

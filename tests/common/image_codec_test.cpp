@@ -9,6 +9,7 @@
 
 #include "common/file_io.h"
 #include "common/random.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -51,22 +52,19 @@ std::int64_t PeakMemoryKiB() {
 TEST(PngTest, ColourRoundTrip) {
   const RgbImage image = RandomImage(37, 21);
   const Bytes data = EncodePng(image);
-  const auto size = ReadPngSize(data);
-  ASSERT_TRUE(size.ok());
-  EXPECT_EQ(size->width_px, 37);
-  EXPECT_EQ(size->height_px, 21);
-  const auto decoded = DecodeRgb(data);
-  ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
-  EXPECT_EQ(decoded->pixels, image.pixels);
+  const auto size = Must(ReadPngSize(data));
+  EXPECT_EQ(size.width_px, 37);
+  EXPECT_EQ(size.height_px, 21);
+  const auto decoded = Must(DecodeRgb(data));
+  EXPECT_EQ(decoded.pixels, image.pixels);
 }
 
 TEST(PngTest, DepthRoundTripKeepsAllSixteenBits) {
   DepthImage16 depth{256, 256, 0.0001, {}};
   for (int i = 0; i < 65536; ++i) depth.pixels.push_back(static_cast<std::uint16_t>(i));
-  const auto decoded = DecodePngDepth(EncodePng(depth), 0.0001);
-  ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
-  EXPECT_EQ(decoded->pixels, depth.pixels);
-  EXPECT_EQ(decoded->unit_m, 0.0001);
+  const auto decoded = Must(DecodePngDepth(EncodePng(depth), 0.0001));
+  EXPECT_EQ(decoded.pixels, depth.pixels);
+  EXPECT_EQ(decoded.unit_m, 0.0001);
 }
 
 TEST(PngTest, ColourIsNotDepthAndDepthIsNotColour) {
@@ -154,9 +152,8 @@ TEST(PngTest, WhatToolsPutAroundThePixelsChangesNone) {
                            Inserted(plain, kBehindHeader, PngChunk("iCCP", Bytes(40, 7))),
                            Inserted(plain, kBehindHeader, PngChunk("gAMA", {0, 0, 1, 2})),
                            Inserted(plain, plain.size(), Bytes(100, 0))}) {
-    const auto decoded = DecodePngRgb(odd);
-    ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
-    EXPECT_EQ(decoded->pixels, image.pixels);
+    const auto decoded = Must(DecodePngRgb(odd));
+    EXPECT_EQ(decoded.pixels, image.pixels);
   }
   EXPECT_FALSE(DecodePngRgb(Inserted(plain, kBehindHeader, PngChunk("ABCD", {1}))).ok());
 }
@@ -179,25 +176,22 @@ TEST(PngTest, SixteenBitColourAndGreyWithAlphaAreTaken) {
     return data;
   };
   constexpr std::uint8_t kRgb = 2, kGreyAlpha = 4;
-  const auto color = DecodePngRgb(png(kRgb, {0, 0xff, 0xff, 0x80, 0x80, 0, 0}));
-  ASSERT_TRUE(color.ok()) << color.status().ToString();
-  EXPECT_EQ(color->pixels, (Bytes{255, 128, 0}));
+  const auto color = Must(DecodePngRgb(png(kRgb, {0, 0xff, 0xff, 0x80, 0x80, 0, 0})));
+  EXPECT_EQ(color.pixels, (Bytes{255, 128, 0}));
   const Bytes grey = png(kGreyAlpha, {0, 0x03, 0xe8, 0xff, 0xff});
-  const auto depth = DecodePngDepth(grey, 0.001);
-  ASSERT_TRUE(depth.ok()) << depth.status().ToString();
-  EXPECT_EQ(depth->pixels, (std::vector<std::uint16_t>{1000}));
+  const auto depth = Must(DecodePngDepth(grey, 0.001));
+  EXPECT_EQ(depth.pixels, (std::vector<std::uint16_t>{1000}));
   EXPECT_EQ(DecodePngRgb(grey).status().reason(), "PIXEL_ENCODING_UNSUPPORTED");
 }
 
 TEST(JpegTest, BytesBeforeTheEndMarkLoseNoPixel) {
   const Bytes clean = EncodeJpeg(RandomImage(64, 48), 90);
-  const auto expected = DecodeJpegRgb(clean);
-  ASSERT_TRUE(expected.ok());
+  const auto expected = Must(DecodeJpegRgb(clean));
   for (const Bytes& stuffing : {Bytes{0}, Bytes{0x55, 0xaa, 0x11, 0x22}, Bytes{0xff, 0, 7},
                                 Bytes(63, 0x5a), Bytes(3000, 0)}) {
     const auto decoded = DecodeJpegRgb(Inserted(clean, clean.size() - 2, stuffing));
     ASSERT_TRUE(decoded.ok()) << stuffing.size() << ": " << decoded.status().ToString();
-    EXPECT_EQ(decoded->pixels, expected->pixels);
+    EXPECT_EQ(decoded->pixels, expected.pixels);
   }
   const Bytes smooth = EncodeJpeg(SmoothImage(96, 72), 92);
   for (const std::size_t count : {1u, 2u, 3u, 7u, 4000u}) {
@@ -215,14 +209,12 @@ TEST(JpegTest, BytesBeforeTheEndMarkLoseNoPixel) {
 TEST(JpegTest, SmoothImagesSurvive) {
   const RgbImage image = SmoothImage(64, 48);
   const Bytes data = EncodeJpeg(image, 95);
-  const auto size = ReadJpegSize(data);
-  ASSERT_TRUE(size.ok());
-  EXPECT_EQ(size->width_px, 64);
-  const auto decoded = DecodeRgb(data);
-  ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
+  const auto size = Must(ReadJpegSize(data));
+  EXPECT_EQ(size.width_px, 64);
+  const auto decoded = Must(DecodeRgb(data));
   constexpr int kQuality95Error = 4;  // grey levels
   for (std::size_t i = 0; i < image.pixels.size(); ++i) {
-    ASSERT_NEAR(decoded->pixels[i], image.pixels[i], kQuality95Error);
+    ASSERT_NEAR(decoded.pixels[i], image.pixels[i], kQuality95Error);
   }
 }
 
@@ -245,9 +237,8 @@ TEST(PngTest, DataBehindTheLastRowIsLittle) {
     return data;
   };
   const RgbImage tall = RandomImage(64, 1000);
-  const auto some = DecodePngRgb(cut_to(200, EncodePng(RandomImage(64, 210))));
-  ASSERT_TRUE(some.ok()) << some.status().ToString();
-  EXPECT_EQ(some->height_px, 200);
+  const auto some = Must(DecodePngRgb(cut_to(200, EncodePng(RandomImage(64, 210)))));
+  EXPECT_EQ(some.height_px, 200);
   const auto much = DecodePngRgb(cut_to(200, EncodePng(tall)));
   ASSERT_FALSE(much.ok());
   EXPECT_EQ(much.status().reason(), "IMAGE_UNDECODABLE");
@@ -303,8 +294,7 @@ Bytes ProgressiveJpeg(int band_count) {
 
 // fm-4
 TEST(JpegTest, ProgressiveImagesOfAFewScansAreDecodedOfVeryManyRefused) {
-  const auto usual = DecodeJpegRgb(ProgressiveJpeg(9));
-  EXPECT_TRUE(usual.ok()) << usual.status().ToString();
+  Must(DecodeJpegRgb(ProgressiveJpeg(9)));
   EXPECT_TRUE(DecodeJpegRgb(ProgressiveJpeg(31)).ok());
   EXPECT_EQ(DecodeJpegRgb(ProgressiveJpeg(32)).status().reason(), "IMAGE_UNDECODABLE");
   EXPECT_EQ(ReadJpegSize(ProgressiveJpeg(32)).status().reason(), "IMAGE_UNDECODABLE");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/file_io.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -16,27 +17,25 @@ nlohmann::json Example() {
 
 TEST(JsonTest, ReadsTypedFields) {
   const nlohmann::json document = Example();
-  const auto object = JsonObject::Make(document);
-  ASSERT_TRUE(object.ok());
-  EXPECT_EQ(*object->Get<std::string>("name"), "left");
-  EXPECT_EQ(*object->Get<bool>("flag"), true);
-  EXPECT_EQ(*object->GetObject("size")->Get<int>("width"), 320);
-  EXPECT_EQ(*object->Get<std::uint64_t>("big"), 18446744073709551615ull);
-  EXPECT_EQ(object->GetNumbers("pose", 3)->at(2), 3);
-  EXPECT_EQ(*object->GetOr<int>("absent", 7), 7);
+  const auto object = Must(JsonObject::Make(document));
+  EXPECT_EQ(*object.Get<std::string>("name"), "left");
+  EXPECT_EQ(*object.Get<bool>("flag"), true);
+  EXPECT_EQ(*object.GetObject("size")->Get<int>("width"), 320);
+  EXPECT_EQ(*object.Get<std::uint64_t>("big"), 18446744073709551615ull);
+  EXPECT_EQ(object.GetNumbers("pose", 3)->at(2), 3);
+  EXPECT_EQ(*object.GetOr<int>("absent", 7), 7);
 }
 
 TEST(JsonTest, ErrorsNameThePath) {
   const nlohmann::json document = Example();
-  const auto object = JsonObject::Make(document, "config", reason::CONFIG_INVALID);
-  ASSERT_TRUE(object.ok());
-  const Status absent = object->GetObject("size")->Get<int>("height").status();
+  const auto object = Must(JsonObject::Make(document, "config", reason::CONFIG_INVALID));
+  const Status absent = object.GetObject("size")->Get<int>("height").status();
   EXPECT_EQ(absent.field(), "config.size.height");
   EXPECT_EQ(absent.reason(), "CONFIG_INVALID");
-  EXPECT_EQ(object->GetObjects("items")->at(1).Get<int>("x").status().field(), "config.items[1].x");
-  EXPECT_EQ(object->Get<int>("name").status().metadata().at("got"), "\"left\"");
-  EXPECT_EQ(object->GetNumbers("pose", 4).status().metadata().at("got"), "a list of 3");
-  EXPECT_FALSE(object->GetOr<int>("name", 7).ok());  // of the wrong type is not absent
+  EXPECT_EQ(object.GetObjects("items")->at(1).Get<int>("x").status().field(), "config.items[1].x");
+  EXPECT_EQ(object.Get<int>("name").status().metadata().at("got"), "\"left\"");
+  EXPECT_EQ(object.GetNumbers("pose", 4).status().metadata().at("got"), "a list of 3");
+  EXPECT_FALSE(object.GetOr<int>("name", 7).ok());  // of the wrong type is not absent
 }
 
 TEST(JsonTest, IntegersDoNotWrap) {

@@ -13,6 +13,7 @@
 #include "common/transforms.h"
 #include "data/episode_writer.h"
 #include "tests/data/synthetic_scene.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -39,15 +40,14 @@ class DatasetCoverageTest : public ::testing::Test {
     Transform& pose = manifest.cameras[0].camera.world_from_camera;
     pose = Compose({recorded.moved_m, YawQuaternion(recorded.turned_rad)}, pose);
     const Transform first = pose;
-    auto writer = EpisodeWriter::Create(folder_.File("set/" + manifest.episode_id), manifest);
-    ASSERT_TRUE(writer.ok()) << writer.status().ToString();
+    auto writer = Must(EpisodeWriter::Create(folder_.File("set/" + manifest.episode_id), manifest));
     NumberTable states{kSyntheticStepCount, 2, {}};
     std::vector<std::int64_t> times_ns;
     std::vector<Transform> poses;
     for (int step = 0; step < kSyntheticStepCount; ++step) {
       for (int camera = 0; camera < 2; ++camera) {
         const RgbdView view = SyntheticView(SyntheticCamera(camera == 0));
-        ASSERT_TRUE((*writer)->WriteFrame(step, camera, view.color, ToIntegers(view.depth)).ok());
+        ASSERT_TRUE(writer->WriteFrame(step, camera, view.color, ToIntegers(view.depth)).ok());
         times_ns.push_back(recorded.start_ns + step * 500'000'000);
       }
       const double part = static_cast<double>(step) / (kSyntheticStepCount - 1);
@@ -58,15 +58,14 @@ class DatasetCoverageTest : public ::testing::Test {
       poses.back().translation_m[2] += 0.1 * step;
     }
     if (recorded.is_on_hand) {
-      ASSERT_TRUE((*writer)->WritePoses(0, poses).ok());
+      ASSERT_TRUE(writer->WritePoses(0, poses).ok());
     }
-    ASSERT_TRUE((*writer)->WriteCaptureTimes(times_ns).ok());
-    ASSERT_TRUE((*writer)->WriteActions(states).ok() && (*writer)->WriteStates(states).ok());
-    const Status finished = (*writer)->Finish();
+    ASSERT_TRUE(writer->WriteCaptureTimes(times_ns).ok());
+    ASSERT_TRUE(writer->WriteActions(states).ok() && writer->WriteStates(states).ok());
+    const Status finished = writer->Finish();
     ASSERT_TRUE(finished.ok()) << finished.ToString();
-    const auto episode = EpisodeReader::Open(folder_.File("set/" + manifest.episode_id));
-    ASSERT_TRUE(episode.ok()) << episode.status().ToString();
-    check_.Add(*episode);
+    const auto episode = Must(EpisodeReader::Open(folder_.File("set/" + manifest.episode_id)));
+    check_.Add(episode);
     ++count_;
   }
   /// Reason and field of each finding.

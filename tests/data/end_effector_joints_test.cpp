@@ -13,6 +13,7 @@
 #include "robots/inverse_kinematics.h"
 #include "robots/joint_values.h"
 #include "tests/robots/seven_joint_robot.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -54,10 +55,9 @@ TEST(EndEffectorJointsTest, AnotherPostureFollowsWhatTheRestPoseDoesNot) {
   for (int phase = 0; phase < 8; ++phase) {
     const auto poses = WidePoses(*robot, phase);
     lost_count += RestFollows(*robot, poses) ? 0 : 1;
-    auto joints = EndEffectorJoints::Make(robot, {"pos=tool,quat=tool"}, measured);
-    ASSERT_TRUE(joints.ok()) << joints.status().ToString();
+    auto joints = Must(EndEffectorJoints::Make(robot, {"pos=tool,quat=tool"}, measured));
     const std::vector<std::vector<double>> rows(kSteps, std::vector<double>(8, 0.01));
-    const auto solved = joints->Solve(steps, rows, poses, {});
+    const auto solved = joints.Solve(steps, rows, poses, {});
     ASSERT_TRUE(solved.ok()) << phase << ": " << solved.status().ToString();
     for (int step = 0; step < kSteps; ++step) {
       const std::vector<double>& row = (*solved)[step];
@@ -67,7 +67,7 @@ TEST(EndEffectorJointsTest, AnotherPostureFollowsWhatTheRestPoseDoesNot) {
           DistanceM(LinkPoses(*robot, row)[kTool].translation_m, poses[step][0].translation_m),
           1e-4);
     }
-    EXPECT_NE(joints->Note().find("from pos, quat, not measured"), std::string::npos);
+    EXPECT_NE(joints.Note().find("from pos, quat, not measured"), std::string::npos);
   }
   EXPECT_GT(lost_count, 0);
 }
@@ -76,11 +76,10 @@ TEST(EndEffectorJointsTest, RotationsThatAreNoneAreRefused) {
   const auto robot = std::make_shared<const Robot>(testing::SevenJointRobot());
   std::vector<bool> measured(8, false);
   measured[7] = true;
-  auto joints = EndEffectorJoints::Make(robot, {"pos=tool,quat=tool"}, measured);
-  ASSERT_TRUE(joints.ok());
+  auto joints = Must(EndEffectorJoints::Make(robot, {"pos=tool,quat=tool"}, measured));
   const std::vector<std::int64_t> steps = {12};
   const std::vector<std::vector<Transform>> poses = {{{{0.3, 0, 0.8}, {0, 0, 0, 0}}}};
-  const auto solved = joints->Solve(steps, {std::vector<double>(8, 0)}, poses, {});
+  const auto solved = joints.Solve(steps, {std::vector<double>(8, 0)}, poses, {});
   ASSERT_FALSE(solved.ok());
   EXPECT_EQ(solved.status().reason(), reason::QUATERNION_NOT_UNIT);
   EXPECT_NE(solved.status().field().find("quat row 12"), std::string::npos);

@@ -17,6 +17,7 @@
 #include "robots/robot_folder.h"
 #include "tests/data/synthetic_scene.h"
 #include "tests/robots/small_robot.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -37,58 +38,53 @@ class EpisodeTest : public ::testing::Test {
 };
 
 TEST_F(EpisodeTest, ReadsBackWhatWasWritten) {
-  const auto episode = EpisodeReader::Open(episode_);
-  ASSERT_TRUE(episode.ok()) << episode.status().ToString();
-  EXPECT_EQ(episode->step_count(), kSyntheticStepCount);
-  EXPECT_EQ(episode->FindCamera("right"), 1);
-  EXPECT_EQ(episode->FindCamera("top"), std::nullopt);
+  const auto episode = Must(EpisodeReader::Open(episode_));
+  EXPECT_EQ(episode.step_count(), kSyntheticStepCount);
+  EXPECT_EQ(episode.FindCamera("right"), 1);
+  EXPECT_EQ(episode.FindCamera("top"), std::nullopt);
   const RgbdView expected = SyntheticView(SyntheticCamera(false), 0.04);
-  const auto view = episode->ReadView(2, 1);
-  ASSERT_TRUE(view.ok()) << view.status().ToString();
-  EXPECT_EQ(view->color.pixels, expected.color.pixels);
-  EXPECT_EQ(view->capture_time_ns, 1'000'000'000);  // step 2 of 0.5 s
+  const auto view = Must(episode.ReadView(2, 1));
+  EXPECT_EQ(view.color.pixels, expected.color.pixels);
+  EXPECT_EQ(view.capture_time_ns, 1'000'000'000);  // step 2 of 0.5 s
   for (std::size_t i = 0; i < expected.depth.pixels_m.size(); ++i) {
     if (std::isnan(expected.depth.pixels_m[i])) {
-      ASSERT_TRUE(std::isnan(view->depth.pixels_m[i]));
+      ASSERT_TRUE(std::isnan(view.depth.pixels_m[i]));
     } else {
-      ASSERT_NEAR(view->depth.pixels_m[i], expected.depth.pixels_m[i], kSyntheticDepthUnitM);
+      ASSERT_NEAR(view.depth.pixels_m[i], expected.depth.pixels_m[i], kSyntheticDepthUnitM);
     }
   }
-  EXPECT_EQ(episode->actions().row_count, kSyntheticStepCount);
-  EXPECT_DOUBLE_EQ(episode->states().values[2 * 3], 0.3);
+  EXPECT_EQ(episode.actions().row_count, kSyntheticStepCount);
+  EXPECT_DOUBLE_EQ(episode.states().values[2 * 3], 0.3);
 }
 
 TEST_F(EpisodeTest, ChangedFilesAreFound) {
   const std::string frame = "color/left/000001.png";
   RgbImage other{80, 60, std::vector<std::uint8_t>(3 * 80 * 60, 9)};
   ASSERT_TRUE(WritePngFile(other, episode_ + "/" + frame).ok());
-  const auto episode = EpisodeReader::Open(episode_);
-  ASSERT_TRUE(episode.ok());
-  const Status changed = episode->ReadColor(1, 0).status();
+  const auto episode = Must(EpisodeReader::Open(episode_));
+  const Status changed = episode.ReadColor(1, 0).status();
   EXPECT_EQ(changed.reason(), "HASH_MISMATCH");
   EXPECT_EQ(changed.field(), frame);
-  const auto trusting = EpisodeReader::Open(episode_, {.verify_hashes = false});
-  ASSERT_TRUE(trusting.ok());
-  EXPECT_TRUE(trusting->ReadColor(1, 0).ok());
+  const auto trusting = Must(EpisodeReader::Open(episode_, {.verify_hashes = false}));
+  EXPECT_TRUE(trusting.ReadColor(1, 0).ok());
 }
 
 // fm-38
 TEST_F(EpisodeTest, BrokenFramesNameTheFile) {
-  const auto episode = EpisodeReader::Open(episode_, {.verify_hashes = false});
-  ASSERT_TRUE(episode.ok());
+  const auto episode = Must(EpisodeReader::Open(episode_, {.verify_hashes = false}));
   const std::string png = *ReadTextFile(episode_ + "/depth/left/000000.png");
   Overwrite("depth/left/000000.png", png.substr(0, png.size() / 2));
-  EXPECT_EQ(episode->ReadDepth(0, 0).status().reason(), "IMAGE_UNDECODABLE");
-  EXPECT_EQ(episode->ReadDepth(0, 0).status().field(), "depth/left/000000.png");
+  EXPECT_EQ(episode.ReadDepth(0, 0).status().reason(), "IMAGE_UNDECODABLE");
+  EXPECT_EQ(episode.ReadDepth(0, 0).status().field(), "depth/left/000000.png");
   std::string bomb = png;
   for (int at : {16, 17, 20, 21}) bomb[at] = '\x7f';
   Overwrite("depth/left/000000.png", bomb);
-  EXPECT_EQ(episode->ReadDepth(0, 0).status().reason(), "IMAGE_SIZE_MISMATCH");
+  EXPECT_EQ(episode.ReadDepth(0, 0).status().reason(), "IMAGE_SIZE_MISMATCH");
   ASSERT_TRUE(
       WritePngFile(RgbImage{2, 1, {1, 2, 3, 4, 5, 6}}, episode_ + "/color/right/000003.png").ok());
-  EXPECT_EQ(episode->ReadColor(3, 1).status().metadata().at("expected"), "80 x 60");
+  EXPECT_EQ(episode.ReadColor(3, 1).status().metadata().at("expected"), "80 x 60");
   fs::remove(episode_ + "/color/right/000002.png");
-  EXPECT_EQ(episode->ReadColor(2, 1).status().reason(), "FILE_NOT_FOUND");
+  EXPECT_EQ(episode.ReadColor(2, 1).status().reason(), "FILE_NOT_FOUND");
 }
 
 // fm-38
@@ -109,9 +105,8 @@ TEST_F(EpisodeTest, CsvTablesAreReadByTheirHeader) {
   const std::string from = "\"actions.npy\"";
   Overwrite("manifest.json", manifest.replace(manifest.find(from), from.size(), "\"actions.csv\""));
   Overwrite("actions.csv", "grip_m,joint_1_rad\n0.5,1\n0.5,2\n0.5,2.5\n0.5,3\n");
-  const auto episode = EpisodeReader::Open(episode_, {.verify_hashes = false});
-  ASSERT_TRUE(episode.ok()) << episode.status().ToString();
-  EXPECT_EQ(episode->actions().values, (std::vector<double>{1, 0.5, 2, 0.5, 2.5, 0.5, 3, 0.5}));
+  const auto episode = Must(EpisodeReader::Open(episode_, {.verify_hashes = false}));
+  EXPECT_EQ(episode.actions().values, (std::vector<double>{1, 0.5, 2, 0.5, 2.5, 0.5, 3, 0.5}));
   Overwrite("actions.csv", "grip_m,wrist_rad\n0.5,1\n0.5,2\n0.5,3\n0.5,3\n");
   const Status unknown = EpisodeReader::Open(episode_, {.verify_hashes = false}).status();
   EXPECT_EQ(unknown.reason(), "ACTION_SHAPE");
@@ -149,11 +144,10 @@ class EpisodeRobotTest : public EpisodeTest {
 };
 
 TEST_F(EpisodeRobotTest, TheRobotComesWithTheEpisode) {
-  const auto episode = EpisodeReader::Open(episode_);
-  ASSERT_TRUE(episode.ok()) << episode.status().ToString();
-  ASSERT_NE(episode->robot(), nullptr);
-  EXPECT_EQ(episode->robot()->name, "small");
-  EXPECT_EQ(episode->robot()->sha256, sha256_);
+  const auto episode = Must(EpisodeReader::Open(episode_));
+  ASSERT_NE(episode.robot(), nullptr);
+  EXPECT_EQ(episode.robot()->name, "small");
+  EXPECT_EQ(episode.robot()->sha256, sha256_);
 }
 
 TEST_F(EpisodeRobotTest, AnotherHashIsRefused) {
@@ -172,10 +166,9 @@ TEST_F(EpisodeRobotTest, AMissingFileIsNamed) {
 
 TEST_F(EpisodeRobotTest, AFolderOutsideTheEpisodeIsRefused) {
   for (const std::string folder : {"../robot", "/robot", "robot/../../robot"}) {
-    auto document = ReadJsonFile(episode_ + "/" + kManifestFile);
-    ASSERT_TRUE(document.ok());
-    (*document)["robot"]["folder"] = folder;
-    Overwrite(kManifestFile, document->dump());
+    auto document = Must(ReadJsonFile(episode_ + "/" + kManifestFile));
+    document["robot"]["folder"] = folder;
+    Overwrite(kManifestFile, document.dump());
     const Status status = EpisodeReader::Open(episode_).status();
     EXPECT_FALSE(status.ok()) << folder;
     EXPECT_NE(status.field().find("robot.folder"), std::string::npos) << status.ToString();
@@ -183,12 +176,11 @@ TEST_F(EpisodeRobotTest, AFolderOutsideTheEpisodeIsRefused) {
 }
 
 TEST_F(EpisodeRobotTest, TablesOfOtherJointsAreFound) {
-  const auto report = ValidateEpisode(episode_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto report = Must(ValidateEpisode(episode_));
   const auto found = std::find_if(
-      report->findings.begin(), report->findings.end(),
+      report.findings.begin(), report.findings.end(),
       [](const Finding& finding) { return finding.reason == "ROBOT_COLUMNS_UNKNOWN"; });
-  ASSERT_NE(found, report->findings.end());
+  ASSERT_NE(found, report.findings.end());
   EXPECT_EQ(found->field, "states.npy");
   EXPECT_NE(found->message.find("joint_1_rad"), std::string::npos) << found->message;
 }
@@ -197,9 +189,9 @@ TEST_F(EpisodeTest, ExistingEpisodesAreKeptUnlessAskedFor) {
   EXPECT_EQ(EpisodeWriter::Create(episode_, SyntheticManifest()).status().reason(),
             "OUTPUT_EXISTS");
   {
-    const auto writer = EpisodeWriter::Create(episode_, SyntheticManifest(), {.overwrite = true});
-    ASSERT_TRUE(writer.ok());
-    EXPECT_FALSE((*writer)->Finish().ok());  // no frames
+    const auto writer =
+        Must(EpisodeWriter::Create(episode_, SyntheticManifest(), {.overwrite = true}));
+    EXPECT_FALSE(writer->Finish().ok());  // no frames
   }
   EXPECT_TRUE(EpisodeReader::Open(episode_).ok());  // the old one is still there
 }
@@ -207,16 +199,15 @@ TEST_F(EpisodeTest, ExistingEpisodesAreKeptUnlessAskedFor) {
 TEST_F(EpisodeTest, UnfinishedEpisodesVanish) {
   const std::string other = folder_.File("other");
   {
-    const auto writer = EpisodeWriter::Create(other, SyntheticManifest());
-    ASSERT_TRUE(writer.ok());
+    const auto writer = Must(EpisodeWriter::Create(other, SyntheticManifest()));
     const RgbdView view = SyntheticView(SyntheticCamera(true));
-    EXPECT_TRUE((*writer)->WriteFrame(0, 0, view.color, ToIntegers(view.depth)).ok());
-    EXPECT_EQ((*writer)->WriteFrame(9, 0, view.color, ToIntegers(view.depth)).reason(),
+    EXPECT_TRUE(writer->WriteFrame(0, 0, view.color, ToIntegers(view.depth)).ok());
+    EXPECT_EQ(writer->WriteFrame(9, 0, view.color, ToIntegers(view.depth)).reason(),
               "STEP_INVALID");
     DepthImage16 millimetres = ToIntegers(view.depth);
     millimetres.unit_m = 0.001;
-    EXPECT_EQ((*writer)->WriteFrame(1, 0, view.color, millimetres).reason(), "DEPTH_UNIT_MISSING");
-    EXPECT_EQ((*writer)->WriteFrame(1, 0, {1, 1, {0, 0, 0}}, ToIntegers(view.depth)).reason(),
+    EXPECT_EQ(writer->WriteFrame(1, 0, view.color, millimetres).reason(), "DEPTH_UNIT_MISSING");
+    EXPECT_EQ(writer->WriteFrame(1, 0, {1, 1, {0, 0, 0}}, ToIntegers(view.depth)).reason(),
               "IMAGE_SIZE_MISMATCH");
     EXPECT_TRUE(fs::exists(folder_.File(".other.partial")));
     EXPECT_EQ(ListEpisodes(folder_.path())->size(), 1u);  // dots are not listed
@@ -233,23 +224,21 @@ TEST_F(EpisodeTest, PosesAndTimesOfAMovingCamera) {
   manifest.cameras.resize(1);
   manifest.step_count = 2;
   const std::string path = folder_.File("moving");
-  auto writer = EpisodeWriter::Create(path, manifest);
-  ASSERT_TRUE(writer.ok()) << writer.status().ToString();
+  auto writer = Must(EpisodeWriter::Create(path, manifest));
   const RgbdView view = SyntheticView(SyntheticCamera(true));
   std::vector<Transform> poses(2, view.camera.world_from_camera);
   poses[1].translation_m[0] += 0.25;
   for (int step = 0; step < 2; ++step) {
-    ASSERT_TRUE((*writer)->WriteFrame(step, 0, view.color, ToIntegers(view.depth)).ok());
+    ASSERT_TRUE(writer->WriteFrame(step, 0, view.color, ToIntegers(view.depth)).ok());
   }
-  EXPECT_EQ((*writer)->WritePoses(0, std::span(poses).first(1)).reason(), "SHAPE_MISMATCH");
-  ASSERT_TRUE((*writer)->WritePoses(0, poses).ok());
+  EXPECT_EQ(writer->WritePoses(0, std::span(poses).first(1)).reason(), "SHAPE_MISMATCH");
+  ASSERT_TRUE(writer->WritePoses(0, poses).ok());
   const std::int64_t times_ns[] = {5, 500'000'005};
-  ASSERT_TRUE((*writer)->WriteCaptureTimes(times_ns).ok());
-  ASSERT_TRUE((*writer)->Finish().ok());
-  const auto episode = EpisodeReader::Open(path);
-  ASSERT_TRUE(episode.ok()) << episode.status().ToString();
-  EXPECT_EQ(episode->CaptureTimeNs(1, 0), 500'000'005);
-  EXPECT_NEAR(episode->CameraAt(1, 0).world_from_camera.translation_m[0], poses[1].translation_m[0],
+  ASSERT_TRUE(writer->WriteCaptureTimes(times_ns).ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  const auto episode = Must(EpisodeReader::Open(path));
+  EXPECT_EQ(episode.CaptureTimeNs(1, 0), 500'000'005);
+  EXPECT_NEAR(episode.CameraAt(1, 0).world_from_camera.translation_m[0], poses[1].translation_m[0],
               1e-12);
 }
 

@@ -24,6 +24,7 @@
 #include "data/manifest.h"
 #include "data/mcap/mcap_writer.h"
 #include "tests/data/synthetic_scene.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -63,9 +64,8 @@ class ExportedEpisodeTest : public ::testing::Test {
     EXPECT_TRUE((*writer)->WriteExtra(kTruthFile, kTruth).ok());
     EXPECT_TRUE((*writer)->WriteExtra("notes.txt", kTruth).ok());
     EXPECT_TRUE((*writer)->Finish().ok());
-    const auto left_out = ExportEpisodeAsMcap(changed, options_.source_dir);
-    EXPECT_TRUE(left_out.ok()) << left_out.status().ToString();
-    EXPECT_THAT(*left_out, ElementsAre("notes.txt"));
+    const auto left_out = Must(ExportEpisodeAsMcap(changed, options_.source_dir));
+    EXPECT_THAT(left_out, ElementsAre("notes.txt"));
     options_.overwrite = true;
     return ImportRecording("ros2", options_);
   }
@@ -103,8 +103,7 @@ TEST_F(ExportedEpisodeTest, StepsThatDriftAndCamerasThatLagAreKept) {
     return times;
   };
   for (const auto& times : {times_ns(520'000'000, 0), times_ns(500'000'000, 300'000'000)}) {
-    const auto report = Return(SyntheticManifest(), times);
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    Must(Return(SyntheticManifest(), times));
     EXPECT_EQ(Imported().step_count, kSyntheticStepCount);
     EXPECT_EQ(Imported().step_duration_s, 0.5);
     const auto episode = EpisodeReader::Open(options_.episode_dir);
@@ -127,8 +126,7 @@ TEST_F(ExportedEpisodeTest, AWorldNamedLikeACameraOrWithASlashIsFound) {
   for (const char* name : {"left_optical_frame", "/map", ""}) {
     EpisodeManifest manifest = SyntheticManifest();
     manifest.world_frame_name = name;
-    const auto report = Return(manifest);
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    Must(Return(manifest));
     EXPECT_EQ(Imported().world_frame_name, name);
     EXPECT_EQ(Imported().workspace.min_m, manifest.workspace.min_m);
     EXPECT_EQ(EpisodeReader::Open(options_.episode_dir)->CameraAt(0, 0),
@@ -144,9 +142,8 @@ TEST_F(ExportedEpisodeTest, AStepThatTheStampsContradictIsLeftOut) {
   }
   for (const double step_s : {1e300, 1e-300, 3.0}) {
     manifest.step_duration_s = step_s;
-    const auto report = Return(manifest, times_ns);
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
-    EXPECT_TRUE(HasFinding(*report, "EPISODE_RECORD_INVALID"));
+    const auto report = Must(Return(manifest, times_ns));
+    EXPECT_TRUE(HasFinding(report, "EPISODE_RECORD_INVALID"));
     EXPECT_EQ(Imported().step_count, kSyntheticStepCount);
     EXPECT_EQ(Imported().step_duration_s, 0.5);
   }
@@ -155,9 +152,8 @@ TEST_F(ExportedEpisodeTest, AStepThatTheStampsContradictIsLeftOut) {
 TEST_F(ExportedEpisodeTest, CamerasThatGoByAnotherNameAreFound) {
   ASSERT_TRUE(Return(SyntheticManifest()).ok());
   options_.bag.color = {{"right", "/right/color"}, {"other", "/left/color"}};
-  const auto report = ImportRecording("ros2", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_TRUE(HasFinding(*report, "CAMERA_MISSING"));
+  const auto report = Must(ImportRecording("ros2", options_));
+  EXPECT_TRUE(HasFinding(report, "CAMERA_MISSING"));
   EXPECT_EQ(Imported().cameras.size(), 2u);
   EXPECT_EQ(Imported().workspace.min_m, SyntheticManifest().workspace.min_m);
   EXPECT_EQ(Imported().cameras[1].far_m, SyntheticManifest().cameras[0].far_m);
@@ -169,32 +165,29 @@ TEST_F(ExportedEpisodeTest, TruthComesBackWithItsSteps) {
   ASSERT_TRUE(Return(SyntheticManifest()).ok());
   EXPECT_EQ(*ImportedTruth(), "true");
   options_.frame_stride = 2;
-  const auto report = ImportRecording("ros2", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto report = Must(ImportRecording("ros2", options_));
   EXPECT_FALSE(ImportedTruth().ok());
-  EXPECT_THAT(report->choices, Contains(HasSubstr("left out: truth, since steps")));
+  EXPECT_THAT(report.choices, Contains(HasSubstr("left out: truth, since steps")));
 }
 
 TEST_F(ExportedEpisodeTest, ADamagedFileIsLeftOutAndSaid) {
   ASSERT_TRUE(Return(SyntheticManifest()).ok());
-  const auto report = ReturnChanged([](std::string* bytes) {
+  const auto report = Must(ReturnChanged([](std::string* bytes) {
     bytes->replace(bytes->find("true", bytes->find(kTruthFile)), 4, "fals");
-  });
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  }));
   EXPECT_FALSE(ImportedTruth().ok());
-  EXPECT_THAT(report->choices, Contains(HasSubstr("truth/notes.txt is damaged")));
+  EXPECT_THAT(report.choices, Contains(HasSubstr("truth/notes.txt is damaged")));
   EXPECT_EQ(Imported().workspace.min_m, SyntheticManifest().workspace.min_m);
 }
 
 TEST_F(ExportedEpisodeTest, AFileThatIsMissingIsSaidOnTheTerminalAndInTheManifest) {
   ASSERT_TRUE(Return(SyntheticManifest()).ok());
-  const auto report = ReturnChanged([](std::string* bytes) {
+  const auto report = Must(ReturnChanged([](std::string* bytes) {
     const std::size_t in_record = bytes->find(kTruthFile);
     bytes->replace(bytes->find(kTruthFile, in_record + 1), 5, "other");
-  });
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  }));
   EXPECT_FALSE(ImportedTruth().ok());
-  EXPECT_THAT(report->choices, Contains(HasSubstr("truth/notes.txt is not in the recording")));
+  EXPECT_THAT(report.choices, Contains(HasSubstr("truth/notes.txt is not in the recording")));
   EXPECT_THAT(Imported().source.notes, Contains(HasSubstr("with changes")));
 }
 
@@ -213,8 +206,7 @@ TEST_F(ExportedEpisodeTest, FilesOfASplitRecordingAreFoundInAnyOfThem) {
     ASSERT_TRUE((*writer)->WriteMetadata({kEpisodeRecordName, MakeEpisodeRecord(record)}).ok());
     ASSERT_TRUE((*writer)->WriteAttachment(kTruthFile, "", kTruth).ok());
     ASSERT_TRUE((*writer)->Finish().ok());
-    const auto report = ImportRecording("ros2", options_);
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    Must(ImportRecording("ros2", options_));
     EXPECT_EQ(*ImportedTruth(), "true");
   }
 }
@@ -222,8 +214,7 @@ TEST_F(ExportedEpisodeTest, FilesOfASplitRecordingAreFoundInAnyOfThem) {
 TEST_F(ExportedEpisodeTest, OneStepWhoseCamerasLagComesBack) {
   EpisodeManifest manifest = SyntheticManifest();
   manifest.step_count = 1;
-  const auto report = Return(manifest, {{5'000'000, 8'000'000}});
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(Return(manifest, {{5'000'000, 8'000'000}}));
   EXPECT_EQ(Imported().step_count, 1);
   EXPECT_EQ(*ImportedTruth(), "true");
 }
@@ -231,9 +222,8 @@ TEST_F(ExportedEpisodeTest, OneStepWhoseCamerasLagComesBack) {
 TEST_F(ExportedEpisodeTest, ADepthUnitThatIsNotKeptIsSaid) {
   EpisodeManifest manifest = SyntheticManifest();
   manifest.cameras[1].depth_unit_m = 0.002;
-  const auto report = Return(manifest);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_THAT(report->choices, Contains(HasSubstr("in units of 0.002 m")));
+  const auto report = Must(Return(manifest));
+  EXPECT_THAT(report.choices, Contains(HasSubstr("in units of 0.002 m")));
   EXPECT_THAT(Imported().source.notes, Contains(HasSubstr("with changes")));
 }
 

@@ -8,6 +8,7 @@
 #include "common/npy.h"
 #include "data/csv.h"
 #include "data/depth.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -31,11 +32,10 @@ Bytes Replaced(const Bytes& bytes, std::string_view from, std::string_view to) {
 }
 
 TEST(NpyTest, ReadsWhatNumpyWrites) {
-  const auto array = ParseNpy(NumpyFile());
-  ASSERT_TRUE(array.ok()) << array.status().ToString();
-  EXPECT_EQ(array->shape, (std::vector<std::int64_t>{2, 2}));
-  EXPECT_EQ(*NpyToInt64(*array), (std::vector<std::int64_t>{1, 2, 3, 4}));
-  EXPECT_EQ(*NpyToDoubles(*array), (std::vector<double>{1, 2, 3, 4}));
+  const auto array = Must(ParseNpy(NumpyFile()));
+  EXPECT_EQ(array.shape, (std::vector<std::int64_t>{2, 2}));
+  EXPECT_EQ(*NpyToInt64(array), (std::vector<std::int64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(*NpyToDoubles(array), (std::vector<double>{1, 2, 3, 4}));
 }
 
 TEST(NpyTest, WritesTheSameBytes) {
@@ -46,14 +46,12 @@ TEST(NpyTest, WritesTheSameBytes) {
 TEST(NpyTest, RoundTripsEveryTypeAndShape) {
   const std::vector<double> doubles = {0.1, -1e300, 3};
   const std::int64_t vector_shape[] = {3}, empty_shape[] = {0, 7};
-  const auto array = ParseNpy(EncodeNpy(doubles, vector_shape));
-  ASSERT_TRUE(array.ok()) << array.status().ToString();
-  EXPECT_EQ(*NpyToDoubles(*array), doubles);
+  const auto array = Must(ParseNpy(EncodeNpy(doubles, vector_shape)));
+  EXPECT_EQ(*NpyToDoubles(array), doubles);
   const std::vector<float> floats = {0.5f, 1.25f, -3};
   EXPECT_EQ((*NpyToDoubles(*ParseNpy(EncodeNpy(floats, vector_shape))))[1], 1.25);
-  const auto empty = ParseNpy(EncodeNpy(std::span<const double>(), empty_shape));
-  ASSERT_TRUE(empty.ok());
-  EXPECT_EQ(empty->element_count(), 0);
+  const auto empty = Must(ParseNpy(EncodeNpy(std::span<const double>(), empty_shape)));
+  EXPECT_EQ(empty.element_count(), 0);
   EXPECT_EQ(ParseNpy(EncodeNpy(std::vector<double>{4}, {}))->element_count(), 1);
 }
 
@@ -76,12 +74,11 @@ TEST(NpyTest, ReadsOtherIntegersAndHalfFloats) {
   EXPECT_EQ(*NpyToInt64(file("<u4", {0, 0, 0, 0x80}, 1)), (Integers{2147483648LL}));
   EXPECT_EQ(*NpyToDoubles(file("<i4", {5, 0, 0, 0}, 1)), (std::vector<double>{5}));
   // numpy.float16 of 1, -2, 65504, 2^-24, 0.1, inf
-  const auto halves = NpyToDoubles(
-      file("<f2", {0, 0x3c, 0, 0xc0, 0xff, 0x7b, 1, 0, 0x66, 0x2e, 0, 0x7c, 1, 0x7c}, 7));
-  ASSERT_TRUE(halves.ok()) << halves.status().ToString();
-  EXPECT_EQ(std::vector<double>(halves->begin(), halves->begin() + 6),
+  const auto halves = Must(NpyToDoubles(
+      file("<f2", {0, 0x3c, 0, 0xc0, 0xff, 0x7b, 1, 0, 0x66, 0x2e, 0, 0x7c, 1, 0x7c}, 7)));
+  EXPECT_EQ(std::vector<double>(halves.begin(), halves.begin() + 6),
             (std::vector<double>{1, -2, 65504, 1.0 / (1 << 24), 0.0999755859375, INFINITY}));
-  EXPECT_TRUE(std::isnan((*halves)[6]));
+  EXPECT_TRUE(std::isnan(halves[6]));
   EXPECT_FALSE(NpyToInt64(file("<f2", {0, 0x3c}, 1)).ok());
   EXPECT_EQ(*NpyToInt64(file("<u8", {7, 0, 0, 0, 0, 0, 0, 0}, 1)), (Integers{7}));
   EXPECT_EQ(NpyToInt64(file("<u8", {7, 0, 0, 0, 0, 0, 0, 0x80}, 1)).status().metadata().at("got"),
@@ -131,17 +128,15 @@ TEST(NpyTest, RefusesWhatItDoesNotUnderstand) {
 
 TEST(CsvTest, RoundTripKeepsTheBits) {
   const CsvTable csv{{"a_rad", "b_m"}, {2, 2, {0.1, 1.0 / 3, -2e-17, 5}}};
-  const auto parsed = ParseCsv(FormatCsv(csv));
-  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
-  EXPECT_EQ(parsed->column_names, csv.column_names);
-  EXPECT_EQ(parsed->table.values, csv.table.values);
+  const auto parsed = Must(ParseCsv(FormatCsv(csv)));
+  EXPECT_EQ(parsed.column_names, csv.column_names);
+  EXPECT_EQ(parsed.table.values, csv.table.values);
 }
 
 TEST(CsvTest, TakesBlanksAndCarriageReturns) {
-  const auto parsed = ParseCsv("a, b\r\n 1 , 2\r\n\r\n3,4");
-  ASSERT_TRUE(parsed.ok());
-  EXPECT_EQ(parsed->table.row_count, 2);
-  EXPECT_EQ(parsed->column_names[1], "b");
+  const auto parsed = Must(ParseCsv("a, b\r\n 1 , 2\r\n\r\n3,4"));
+  EXPECT_EQ(parsed.table.row_count, 2);
+  EXPECT_EQ(parsed.column_names[1], "b");
 }
 
 TEST(CsvTest, NamesTheLine) {
@@ -175,16 +170,14 @@ TEST(CsvTest, TablesOfSpreadsheetsAndNumpyAreRead) {
 
 TEST(CsvTest, ColumnsAreTakenByNameNotByPlace) {
   const std::vector<std::string> names = {"pan_rad", "elbow_rad", "grip_m"};
-  const auto table = TakeColumns(*ParseCsv("grip,elbow_rad,pan\n1,2,3\n4,5,6\n"), names);
-  ASSERT_TRUE(table.ok()) << table.status().ToString();
-  EXPECT_EQ(table->values, (std::vector<double>{3, 2, 1, 6, 5, 4}));
-  EXPECT_EQ(table->row_count, 2);
+  const auto table = Must(TakeColumns(*ParseCsv("grip,elbow_rad,pan\n1,2,3\n4,5,6\n"), names));
+  EXPECT_EQ(table.values, (std::vector<double>{3, 2, 1, 6, 5, 4}));
+  EXPECT_EQ(table.row_count, 2);
   for (const char* header :
        {"pan_rad,elbow_rad", "pan_rad,elbow_rad,grip_m,wrist_rad", "pan_deg,elbow_rad,grip_m",
         "pan_rad,pan,grip_m", "0.1,0.2,0.3", ",pan_rad,elbow_rad,grip_m"}) {
-    const auto csv = ParseCsv(std::string(header) + "\n");
-    ASSERT_TRUE(csv.ok());
-    EXPECT_EQ(TakeColumns(*csv, names).status().reason(), "ACTION_SHAPE") << header;
+    const auto csv = Must(ParseCsv(std::string(header) + "\n"));
+    EXPECT_EQ(TakeColumns(csv, names).status().reason(), "ACTION_SHAPE") << header;
   }
 }
 

@@ -19,6 +19,7 @@
 #include "robots/robot_folder.h"
 #include "tests/robots/one_joint_robot.h"
 #include "tests/robots/seven_joint_robot.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -143,8 +144,7 @@ class Hdf5ImportTest : public ::testing::Test {
 
 TEST_F(Hdf5ImportTest, MetresWithCameraInfo) {
   Demo("demo_0");
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(Import());
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   EXPECT_EQ(episode->step_count(), 3);
   EXPECT_EQ(episode->manifest().step_duration_s, 0.05);
@@ -177,9 +177,8 @@ TEST_F(Hdf5ImportTest, DepthsBeyondIntegersAreCountedOrRefused) {
   };
   Close();
   demo(2);
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  const std::vector<Finding>& findings = report->validation.findings;
+  const auto report = Must(Import());
+  const std::vector<Finding>& findings = report.validation.findings;
   const auto found = std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.reason == "DEPTH_BEYOND_UNIT";
   });
@@ -213,8 +212,7 @@ TEST_F(Hdf5ImportTest, AZBufferIsUpsideDown) {
   ExpectRefused(reason::ARGUMENT_INVALID, "--z-planes", "NEAR,FAR");
   options_.hdf5.z_near_m = kNear;
   options_.hdf5.z_far_m = kFar;
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(Import());
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   const auto depth = episode->ReadDepth(1, 0);
   EXPECT_NEAR(depth->pixels_m[(kHeight - 2) * kWidth + 2], 1.375F, 1e-4);
@@ -248,8 +246,7 @@ TEST_F(Hdf5ImportTest, JointsByName) {
   options_.bag.joints = {"obs/robot0_joint_pos=wrist,-"};
   ExpectRefused(reason::ACTION_SHAPE, "joint elbow", "wrist");
   options_.bag.joints = {"obs/robot0_joint_pos=elbow,-"};
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(Import());
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   EXPECT_EQ(episode->manifest().kind, EpisodeKind::kManipulation);
   EXPECT_EQ(episode->states().values, (std::vector<double>{0.1, 0.2, 0.3}));
@@ -265,8 +262,7 @@ TEST_F(Hdf5ImportTest, TheEndEffectorAloneIsRefused) {
 
 TEST_F(Hdf5ImportTest, JointsByInverseKinematicsReachThePoses) {
   EndEffector();
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(Import());
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   const auto& states = episode->states();
   ASSERT_EQ(states.row_count, 3);
@@ -404,10 +400,9 @@ TEST_F(Hdf5ImportTest, PosesOfCamerasOnTheHandAreRefused) {
 TEST_F(Hdf5ImportTest, CutFilesAreRefused) {
   Demo("demo_0");
   Close();
-  const auto bytes = ReadFileBytes(options_.source_dir);
-  ASSERT_TRUE(bytes.ok());
-  for (std::size_t size = 0; size < bytes->size(); size += 997) {
-    ASSERT_TRUE(WriteFileAtomic(options_.source_dir, std::span(*bytes).first(size)).ok());
+  const auto bytes = Must(ReadFileBytes(options_.source_dir));
+  for (std::size_t size = 0; size < bytes.size(); size += 997) {
+    ASSERT_TRUE(WriteFileAtomic(options_.source_dir, std::span(bytes).first(size)).ok());
     const auto report = Import();
     ASSERT_FALSE(report.ok()) << size;
     EXPECT_EQ(report.status().reason(), reason::FILE_UNREADABLE) << report.status().ToString();

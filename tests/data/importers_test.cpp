@@ -14,6 +14,7 @@
 #include "data/importers/write_recording.h"
 #include "tests/data/import_fixture.h"
 #include "tests/data/synthetic_scene.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -52,10 +53,9 @@ TEST_F(ImportTest, LensModelsComeAsNumbersOrByTheCamerasName) {
 TEST_F(ImportTest, Open3DMatricesAreColumnMajor) {
   WriteText("good.json", R"({"width": 640, "height": 480,
       "intrinsic_matrix": [525, 0, 0, 0, 526, 0, 319.5, 239.5, 1]})");
-  const auto camera = ParseIntrinsics(options_.source_dir + "/good.json");
-  ASSERT_TRUE(camera.ok()) << camera.status().ToString();
-  EXPECT_EQ(camera->cx_px, 319.5);
-  EXPECT_EQ(camera->width_px, 640);
+  const auto camera = Must(ParseIntrinsics(options_.source_dir + "/good.json"));
+  EXPECT_EQ(camera.cx_px, 319.5);
+  EXPECT_EQ(camera.width_px, 640);
   WriteText("rows.json", R"({"width": 640, "height": 480,
       "intrinsic_matrix": [525, 0, 319.5, 0, 526, 239.5, 0, 0, 1]})");
   EXPECT_EQ(ParseIntrinsics(options_.source_dir + "/rows.json").status().reason(),
@@ -112,13 +112,12 @@ TEST(SceneExtentTest, FindsRangeAndBoxAndKeepsWhatIsGiven) {
   depth.pixels[0] = 50000;  // one wild pixel of a hundred looked at
   SceneExtent extent;
   extent.Add(camera, depth);
-  const auto found = extent.Finish({}, {}, {});
-  ASSERT_TRUE(found.ok()) << found.status().ToString();
-  EXPECT_NEAR(found->far_m, 1.2, 1e-9);  // corners of a square at 1 m: 1.18 m, rounded up
-  EXPECT_EQ(found->near_m, 0.1);
-  EXPECT_NEAR(found->workspace.min_m[2], 0.98, 1e-6);  // a plane and its least margin
-  EXPECT_NEAR(found->workspace.max_m[0], 0.41 + 0.05 * 0.9, 0.02);
-  EXPECT_EQ(found->notes.size(), 2u);
+  const auto found = Must(extent.Finish({}, {}, {}));
+  EXPECT_NEAR(found.far_m, 1.2, 1e-9);  // corners of a square at 1 m: 1.18 m, rounded up
+  EXPECT_EQ(found.near_m, 0.1);
+  EXPECT_NEAR(found.workspace.min_m[2], 0.98, 1e-6);  // a plane and its least margin
+  EXPECT_NEAR(found.workspace.max_m[0], 0.41 + 0.05 * 0.9, 0.02);
+  EXPECT_EQ(found.notes.size(), 2u);
   const auto given = extent.Finish(0.2, 2.0, kSyntheticWorkspace);
   EXPECT_EQ(given->far_m, 2.0);
   EXPECT_EQ(given->workspace, kSyntheticWorkspace);

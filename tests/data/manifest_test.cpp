@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/data/synthetic_scene.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -27,19 +28,17 @@ nlohmann::json ExampleJson() {
 
 TEST(ManifestTest, JsonRoundTripKeepsEverything) {
   const nlohmann::json document = ExampleJson();
-  const auto manifest = ParseManifest(document);
-  ASSERT_TRUE(manifest.ok()) << manifest.status().ToString();
-  EXPECT_EQ(nlohmann::json::parse(ManifestToJson(*manifest).dump()), document);
-  EXPECT_EQ(manifest->source.seed, 1u);
-  EXPECT_EQ(manifest->robot->arms[0].world_from_base.translation_m[1], 1);
+  const auto manifest = Must(ParseManifest(document));
+  EXPECT_EQ(nlohmann::json::parse(ManifestToJson(manifest).dump()), document);
+  EXPECT_EQ(manifest.source.seed, 1u);
+  EXPECT_EQ(manifest.robot->arms[0].world_from_base.translation_m[1], 1);
 }
 
 TEST(ManifestTest, StatesShareTheColumnsOfActions) {
   nlohmann::json document = ExampleJson();
   document["states"].erase("columns");
-  const auto manifest = ParseManifest(document);
-  ASSERT_TRUE(manifest.ok());
-  EXPECT_EQ(manifest->states->columns, manifest->actions->columns);
+  const auto manifest = Must(ParseManifest(document));
+  EXPECT_EQ(manifest.states->columns, manifest.actions->columns);
 }
 
 struct BadManifest {

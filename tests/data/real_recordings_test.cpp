@@ -10,6 +10,7 @@
 #include "data/episode_reader.h"
 #include "data/importers/importers.h"
 #include "data/scene_report.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -44,22 +45,20 @@ TEST_P(RealRecordingTest, ImportsAndValidates) {
   options.source_dir = source;
   options.episode_dir = output.path() + "/" + recording.name;
   options.intrinsics = recording.intrinsics;
-  const auto report = ImportRecording(recording.format, options);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_EQ(report->frame_count, recording.frame_count);
-  EXPECT_TRUE(report->validation.errors.empty()) << report->validation.errors.front().ToString();
-  for (const Finding& finding : report->validation.findings) {
+  const auto report = Must(ImportRecording(recording.format, options));
+  EXPECT_EQ(report.frame_count, recording.frame_count);
+  EXPECT_TRUE(report.validation.errors.empty()) << report.validation.errors.front().ToString();
+  for (const Finding& finding : report.validation.findings) {
     EXPECT_NE(finding.reason, "CALIBRATION_SUSPECT") << finding.field << ": " << finding.message;
     EXPECT_NE(finding.reason, "DEPTH_UNIT_SUSPECT") << finding.message;
     EXPECT_NE(finding.reason, "DEPTH_IMPLAUSIBLE") << finding.field << ": " << finding.message;
   }
-  EXPECT_GT(report->validation.cross_camera_distance_m, 0);
-  EXPECT_LT(report->validation.cross_camera_distance_m, recording.max_cross_camera_distance_m);
-  const auto episode = EpisodeReader::Open(options.episode_dir);
-  ASSERT_TRUE(episode.ok()) << episode.status().ToString();
-  EXPECT_EQ(episode->camera_count(), recording.frame_count);
+  EXPECT_GT(report.validation.cross_camera_distance_m, 0);
+  EXPECT_LT(report.validation.cross_camera_distance_m, recording.max_cross_camera_distance_m);
+  const auto episode = Must(EpisodeReader::Open(options.episode_dir));
+  EXPECT_EQ(episode.camera_count(), recording.frame_count);
   // The box computed from the data holds most of what was measured.
-  const CameraCheck& first = report->validation.cameras.front();
+  const CameraCheck& first = report.validation.cameras.front();
   EXPECT_GT(first.workspace_ratio, 0.8 * first.valid_depth_ratio);
 }
 

@@ -17,6 +17,7 @@
 #include "data/validate.h"
 #include "tests/data/import_fixture.h"
 #include "tests/data/synthetic_scene.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -80,10 +81,9 @@ TEST_F(RedwoodSceneTest, HiddenTwinsAreNoImagesAndNoEpisodeFiles) {
        {"color/._0.png", "color/.DS_Store", "depth/._0.png", "depth/Thumbs.db"}) {
     WriteText(name, "\x05\x16\x07 no image");
   }
-  const auto report = ImportRecording("redwood", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_EQ(report->frame_count, 5);
-  EXPECT_TRUE(report->validation.findings.empty());
+  const auto report = Must(ImportRecording("redwood", options_));
+  EXPECT_EQ(report.frame_count, 5);
+  EXPECT_TRUE(report.validation.findings.empty());
   for (const char* name : {"/.DS_Store", "/color/._x.png"}) {
     ASSERT_TRUE(WriteFileAtomic(options_.episode_dir + name, std::string_view("x")).ok());
   }
@@ -98,16 +98,14 @@ TEST_F(RedwoodSceneTest, FoldersMayHaveAnyName) {
   WriteScene(10);
   fs::rename(options_.source_dir, source);
   options_.source_dir = source;
-  const auto report = ImportRecording("redwood", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(ImportRecording("redwood", options_));
   EXPECT_EQ(EpisodeReader::Open(options_.episode_dir)->manifest().episode_id, "_ep_isode__");
 }
 
 TEST_F(RedwoodSceneTest, TheLargestIntegerIsNoMeasurement) {
   WriteScene(10, 65535);
-  const auto report = ImportRecording("redwood", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_TRUE(HasFinding(report->validation.findings, "DEPTH_NO_MEASUREMENT_VALUE", "65535"));
+  const auto report = Must(ImportRecording("redwood", options_));
+  EXPECT_TRUE(HasFinding(report.validation.findings, "DEPTH_NO_MEASUREMENT_VALUE", "65535"));
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   EXPECT_LT(episode->manifest().cameras[0].far_m, 3);
   EXPECT_TRUE(std::isnan(episode->ReadDepth(0, 0)->pixels_m[0]));
@@ -116,15 +114,13 @@ TEST_F(RedwoodSceneTest, TheLargestIntegerIsNoMeasurement) {
 TEST_F(RedwoodSceneTest, OtherCodesAreFoundAndTakenWhenNamed) {
   WriteScene(10, 8191);
   options_.workspace = Box{{-20, -20, -20}, {20, 20, 20}};
-  const auto report = ImportRecording("redwood", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto report = Must(ImportRecording("redwood", options_));
   EXPECT_TRUE(
-      HasFinding(report->validation.findings, "DEPTH_CODE_SUSPECT", "--no-depth-value 8191"));
+      HasFinding(report.validation.findings, "DEPTH_CODE_SUSPECT", "--no-depth-value 8191"));
   options_.no_depth_value = 8191;
   options_.overwrite = true;
-  const auto named = ImportRecording("redwood", options_);
-  ASSERT_TRUE(named.ok()) << named.status().ToString();
-  EXPECT_FALSE(HasFinding(named->validation.findings, "DEPTH_CODE_SUSPECT"));
+  const auto named = Must(ImportRecording("redwood", options_));
+  EXPECT_FALSE(HasFinding(named.validation.findings, "DEPTH_CODE_SUSPECT"));
   EXPECT_LT(EpisodeReader::Open(options_.episode_dir)->manifest().cameras[0].far_m, 3);
 }
 
@@ -152,14 +148,12 @@ TEST(NoMeasurementTest, DepthsOfAnOrdinarySceneAreNoCode) {
 
 TEST_F(RedwoodSceneTest, TheUnitThatThePosesContradictIsFound) {
   WriteScene(2);  // 5000 units a metre
-  const auto wrong = ImportRecording("redwood", options_);
-  ASSERT_TRUE(wrong.ok()) << wrong.status().ToString();
-  EXPECT_TRUE(HasFinding(wrong->validation.findings, "DEPTH_UNIT_SUSPECT", "--depth-unit 0.0002"));
+  const auto wrong = Must(ImportRecording("redwood", options_));
+  EXPECT_TRUE(HasFinding(wrong.validation.findings, "DEPTH_UNIT_SUSPECT", "--depth-unit 0.0002"));
   options_.overwrite = true;
   options_.depth_unit_m = 0.0002;
-  const auto right = ImportRecording("redwood", options_);
-  ASSERT_TRUE(right.ok()) << right.status().ToString();
-  EXPECT_TRUE(right->validation.findings.empty());
+  const auto right = Must(ImportRecording("redwood", options_));
+  EXPECT_TRUE(right.validation.findings.empty());
   options_.depth_unit_m = 1.0 / 65536 / 65536;
   const Status tiny = ImportRecording("redwood", options_).status();
   EXPECT_NE(tiny.message().find("--depth-unit"), std::string::npos) << tiny.message();
@@ -193,9 +187,8 @@ TEST_F(RedwoodSceneTest, TheUnitOfAPlaneIsFoundByItsColours) {
   options_.overwrite = true;
   for (const double unit_m : {1.0 / 5000, 1.0 / 4000, 0.0001}) {
     options_.depth_unit_m = unit_m;
-    const auto report = ImportRecording("redwood", options_);
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
-    EXPECT_EQ(HasFinding(report->validation.findings, "DEPTH_UNIT_SUSPECT", "--depth-unit 0.0001"),
+    const auto report = Must(ImportRecording("redwood", options_));
+    EXPECT_EQ(HasFinding(report.validation.findings, "DEPTH_UNIT_SUSPECT", "--depth-unit 0.0001"),
               unit_m != 0.0001)
         << unit_m;
   }
@@ -208,8 +201,7 @@ TEST_F(RedwoodSceneTest, TheUnitThatTheIntrinsicsNameHolds) {
   options_.intrinsics = options_.source_dir + "/intrinsic.json";
   options_.overwrite = true;
   const auto unit_m = [&] {
-    const auto report = ImportRecording("redwood", options_);
-    EXPECT_TRUE(report.ok()) << report.status().ToString();
+    Must(ImportRecording("redwood", options_));
     return EpisodeReader::Open(options_.episode_dir)->manifest().cameras[0].depth_unit_m;
   };
   EXPECT_EQ(unit_m(), 1.0 / 5000);
@@ -264,9 +256,8 @@ TEST_F(ImportTest, AMovingCamerasPosesThatContradictItsDepthsAreFound) {
       WriteText(folder + ".txt", list);
     }
     WriteText("groundtruth.txt", poses);
-    const auto report = ImportRecording("tum", options_);
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
-    EXPECT_EQ(HasFinding(report->validation.findings, "CALIBRATION_SUSPECT"), has_w_first);
+    const auto report = Must(ImportRecording("tum", options_));
+    EXPECT_EQ(HasFinding(report.validation.findings, "CALIBRATION_SUSPECT"), has_w_first);
   }
 }
 
@@ -327,31 +318,29 @@ TEST_F(ImportTest, AnglesThatWrapAreFound) {
     table->columns[0].min_value = -2 * 3.1415927;
     table->columns[0].max_value = 2 * 3.1415927;
   }
-  auto writer = EpisodeWriter::Create(options_.episode_dir, manifest);
-  ASSERT_TRUE(writer.ok());
+  auto writer = Must(EpisodeWriter::Create(options_.episode_dir, manifest));
   for (int step = 0; step < kSyntheticStepCount; ++step) {
     for (int camera = 0; camera < 2; ++camera) {
       const RgbdView view = SyntheticView(SyntheticCamera(camera == 0));
       DepthImage16 depth = ToIntegers(view.depth);
       if (step == 3) depth.pixels[0] = 65535;
-      ASSERT_TRUE((*writer)->WriteFrame(step, camera, view.color, depth).ok());
+      ASSERT_TRUE(writer->WriteFrame(step, camera, view.color, depth).ok());
     }
   }
   const NumberTable wrapped{4, 2, {3.10, 0, 3.13, 0, -3.13, 0, -3.10, 0}};
   const NumberTable turning{4, 2, {3.10, 0, 3.13, 0, 3.15, 0, 3.18, 0}};
-  ASSERT_TRUE((*writer)->WriteActions(wrapped).ok() && (*writer)->WriteStates(turning).ok());
-  ASSERT_TRUE((*writer)->Finish().ok());
-  const auto report = ValidateEpisode(options_.episode_dir);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  ASSERT_TRUE(writer->WriteActions(wrapped).ok() && writer->WriteStates(turning).ok());
+  ASSERT_TRUE(writer->Finish().ok());
+  const auto report = Must(ValidateEpisode(options_.episode_dir));
   std::vector<std::string> fields;
-  for (const Finding& finding : report->findings) {
+  for (const Finding& finding : report.findings) {
     if (finding.reason == "ANGLE_WRAPPED") fields.push_back(finding.field);
   }
   // The jump itself, then the two rows whose state has gone on.
   EXPECT_EQ(fields, (std::vector<std::string>{"actions.npy row 2, joint_1_rad",
                                               "actions.npy row 2, joint_1_rad",
                                               "actions.npy row 3, joint_1_rad"}));
-  EXPECT_TRUE(HasFinding(report->findings, "DEPTH_SATURATED", "65535"));
+  EXPECT_TRUE(HasFinding(report.findings, "DEPTH_SATURATED", "65535"));
 }
 
 }  // namespace

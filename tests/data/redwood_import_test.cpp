@@ -12,6 +12,7 @@
 #include "data/importers/frame_pairs.h"
 #include "data/importers/redwood.h"
 #include "tests/data/import_fixture.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -25,10 +26,9 @@ TEST_F(ImportTest, RedwoodLogIsCameraToWorldAndMayHaveFewerPoses) {
   }
   WriteText("trajectory.log", std::string("0 0 1\n") + kIdentityRows +
                                   "2 2 3\n1 0 0 0.5\n0 1 0 0\n0 0 1 0\n0 0 0 1\n");
-  const auto report = ImportRecording("redwood", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_EQ(report->frame_count, 2);
-  EXPECT_EQ(report->skipped_count, 2);
+  const auto report = Must(ImportRecording("redwood", options_));
+  EXPECT_EQ(report.frame_count, 2);
+  EXPECT_EQ(report.skipped_count, 2);
   EXPECT_FLOAT_EQ(DepthAtFirstPixel(0, 1), 1.2f);  // the pose of frame 2 goes with frame 2
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   // Cameras look along +z with y down, so source -y is up; their right stays horizontal.
@@ -40,23 +40,21 @@ TEST_F(ImportTest, RedwoodLogIsCameraToWorldAndMayHaveFewerPoses) {
 }
 
 TEST_F(ImportTest, RedwoodJsonExtrinsicIsTheInverse) {
-  const auto trajectory = ParseOpen3DTrajectory(R"({"parameters": [{
+  const auto trajectory = Must(ParseOpen3DTrajectory(R"({"parameters": [{
       "extrinsic": [0, 1, 0, 0,  -1, 0, 0, 0,  0, 0, 1, 0,  1, 2, 3, 1],
       "intrinsic": {"width": 16, "height": 12,
                     "intrinsic_matrix": [20, 0, 0, 0, 21, 0, 7.5, 5.5, 1]}}]})",
-                                                "cameras.json");
-  ASSERT_TRUE(trajectory.ok()) << trajectory.status().ToString();
+                                                     "cameras.json"));
   // camera = R world + t with x of the world on y of the camera: the camera's centre is -R' t.
-  const Vec3d center = trajectory->world_from_camera.at(0).translation_m;
+  const Vec3d center = trajectory.world_from_camera.at(0).translation_m;
   EXPECT_NEAR(center[0], -2, 1e-12);
   EXPECT_NEAR(center[1], 1, 1e-12);
   EXPECT_NEAR(center[2], -3, 1e-12);
-  EXPECT_EQ(trajectory->intrinsics->fy_px, 21);
-  const auto rows = ParseOpen3DTrajectory(R"({"parameters": [{
+  EXPECT_EQ(trajectory.intrinsics->fy_px, 21);
+  const auto rows = Must(ParseOpen3DTrajectory(R"({"parameters": [{
       "extrinsic": [[0, -1, 0, 1], [1, 0, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]]}]})",
-                                          "cameras.json");
-  ASSERT_TRUE(rows.ok()) << rows.status().ToString();
-  EXPECT_EQ(rows->world_from_camera, trajectory->world_from_camera);
+                                               "cameras.json"));
+  EXPECT_EQ(rows.world_from_camera, trajectory.world_from_camera);
   const Status flat_rows =
       ParseOpen3DTrajectory(
           R"({"parameters": [{"extrinsic": [1,0,0,1, 0,1,0,2, 0,0,1,3, 0,0,0,1]}]})",
@@ -112,11 +110,10 @@ class RedwoodNamesTest : public ImportTest {
   }
   /// Every frame has the depth and the pose of one number.
   void ExpectTrueFrames(const std::vector<int>& numbers) {
-    const auto report = ImportRecording("redwood", options_);
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
-    for (const Finding& finding : report->validation.findings) findings_[finding.reason] = finding;
+    const auto report = Must(ImportRecording("redwood", options_));
+    for (const Finding& finding : report.validation.findings) findings_[finding.reason] = finding;
     const auto episode = EpisodeReader::Open(options_.episode_dir);
-    ASSERT_EQ(report->frame_count, static_cast<int>(numbers.size()));
+    ASSERT_EQ(report.frame_count, static_cast<int>(numbers.size()));
     for (std::size_t view = 0; view < numbers.size(); ++view) {
       const int camera = static_cast<int>(view);
       EXPECT_NEAR(DepthAtFirstPixel(0, camera), 1 + 0.01 * numbers[view], 1e-6);

@@ -28,6 +28,7 @@
 #include "tests/data/synthetic_scene.h"
 #include "tests/robots/one_joint_robot.h"
 #include "tests/robots/seven_joint_robot.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -123,11 +124,10 @@ class Ros2ImportTest : public ::testing::Test {
 
 TEST_F(Ros2ImportTest, AMovieWithoutRobot) {
   Fill();
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_EQ(report->frame_count, 21);
-  ASSERT_EQ(report->choices.size(), 1u);
-  EXPECT_NE(report->choices[0].find("/left/depth/image_raw"), std::string::npos);
+  const auto report = Must(Import());
+  EXPECT_EQ(report.frame_count, 21);
+  ASSERT_EQ(report.choices.size(), 1u);
+  EXPECT_NE(report.choices[0].find("/left/depth/image_raw"), std::string::npos);
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   EXPECT_EQ(episode->manifest().kind, EpisodeKind::kMovingCamera);
   EXPECT_EQ(episode->manifest().cameras[0].name, "left");
@@ -143,8 +143,7 @@ TEST_F(Ros2ImportTest, AMovieWithoutRobot) {
 TEST_F(Ros2ImportTest, ARobotsRecordingInSteps) {
   Fill();
   options_.bag.robot_dir = folder_.File("robot");
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(Import());
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   EXPECT_EQ(episode->manifest().kind, EpisodeKind::kManipulation);
   EXPECT_EQ(episode->step_count(), 5);
@@ -166,8 +165,7 @@ TEST_F(Ros2ImportTest, CommandsHoldUntilTheNext) {
   }
   options_.bag.robot_dir = folder_.File("robot");
   options_.bag.commands = "/commands";
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(Import());
   EXPECT_EQ(EpisodeReader::Open(options_.episode_dir)->actions().values,
             (std::vector<double>{0.5, 0.5, 1.5, 2.5, 2.5}));
 }
@@ -183,8 +181,7 @@ TEST_F(Ros2ImportTest, SqliteAndAFolderOfFilesGiveTheSame) {
   testing::WriteSqliteBag(bag + "/bag_1.db3", {middle, messages_.end()});
   options_.source_dir = bag;
   options_.episode_dir = folder_.File("from_sqlite");
-  const auto report = ImportRecording("ros2", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(ImportRecording("ros2", options_));
   const auto from_sqlite = EpisodeReader::Open(options_.episode_dir);
   ASSERT_EQ(from_sqlite->step_count(), 21);
   for (int step = 0; step < 21; ++step) {
@@ -230,9 +227,8 @@ TEST_F(Ros2ImportTest, AFileOfSqliteWithChangesBesideItIsNotTakenForCut) {
     std::filesystem::copy_file(written + end, options_.source_dir + end);
   }
   sqlite3_close(base);
-  const auto report = ImportRecording("ros2", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_EQ(report->frame_count, 15);
+  const auto report = Must(ImportRecording("ros2", options_));
+  EXPECT_EQ(report.frame_count, 15);
 }
 
 TEST_F(Ros2ImportTest, ACutFileIsReadAsFarAsItGoes) {
@@ -248,11 +244,10 @@ TEST_F(Ros2ImportTest, ACutFileIsReadAsFarAsItGoes) {
   testing::WriteMcapBag(folder_.File("bag.mcap"), messages_);
   std::filesystem::resize_file(folder_.File("bag.mcap"),
                                std::filesystem::file_size(folder_.File("bag.mcap")) * 6 / 10);
-  const auto report = ImportRecording("ros2", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_EQ(report->validation.findings.front().reason, "FILE_CUT");
-  EXPECT_GT(report->frame_count, 5);
-  EXPECT_LT(report->frame_count, 21);
+  const auto report = Must(ImportRecording("ros2", options_));
+  EXPECT_EQ(report.validation.findings.front().reason, "FILE_CUT");
+  EXPECT_GT(report.frame_count, 5);
+  EXPECT_LT(report.frame_count, 21);
 }
 
 TEST_F(Ros2ImportTest, MetresCompressedAndPaddedImages) {
@@ -274,8 +269,7 @@ TEST_F(Ros2ImportTest, MetresCompressedAndPaddedImages) {
         {"/left/color/image_raw/compressed", "CompressedImage", t,
          testing::CompressedCdr(t, kFrameId, "rgb8; png compressed", EncodePng(color))});
   }
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(Import());
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   EXPECT_EQ(episode->manifest().cameras[0].depth_unit_m, 0.0001);
   const auto depth = episode->ReadRawDepth(0, 0);
@@ -307,8 +301,7 @@ TEST_F(Ros2ImportTest, CompressedDepthHasAHeadOfTwelveBytes) {
                data)});
     }
     options_.overwrite = true;
-    const auto report = Import();
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    Must(Import());
     const auto episode = EpisodeReader::Open(options_.episode_dir);
     EXPECT_NEAR(episode->ReadDepth(0, 0)->pixels_m[5], is_metric ? 1.0 : 1.5, 1e-6);
   }
@@ -329,8 +322,7 @@ TEST_F(Ros2ImportTest, ColourOrders) {
         {"/left/color/image_raw", "Image", kStart,
          testing::ImageCdr(kStart, kFrameId, kWidth, kHeight, encoding, row_bytes, data)});
     options_.overwrite = true;
-    const auto report = Import();
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    Must(Import());
     const auto episode = EpisodeReader::Open(options_.episode_dir);
     EXPECT_EQ(episode->manifest().kind, EpisodeKind::kStaticViews);
     EXPECT_EQ(episode->ReadColor(0, 0)->pixels[0], 10 + red) << encoding;
@@ -397,8 +389,7 @@ TEST_F(Ros2ImportTest, AMovingCameraIsWhereTransformsSayBetweenThem) {
         {"/tf", "tf2_msgs/msg/TFMessage", t,
          testing::TransformCdr(t, "world", kFrameId, {0, 0, 1 + 0.04 * i, 0, 1, 0, 0})});
   }
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(Import());
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   EXPECT_EQ(episode->step_count(), 21);
   EXPECT_NEAR(episode->CameraAt(7, 0).world_from_camera.translation_m[2], 1.14, 1e-12);
@@ -409,8 +400,7 @@ TEST_F(Ros2ImportTest, RectifiedImagesHaveThePinholeOfP) {
   for (BagMessage& message : messages_) {
     if (message.topic == "/left/color/image_raw") message.topic = "/left/color/image_rect_color";
   }
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(Import());
   EXPECT_EQ(EpisodeReader::Open(options_.episode_dir)->manifest().cameras[0].camera.fx_px, 15);
 }
 
@@ -430,8 +420,7 @@ TEST_F(Ros2ImportTest, AnExportedEpisodeIsTheSameEpisodeAgain) {
     options_.source_dir = folder_.File(name + ".mcap");
     options_.episode_dir = folder_.File(name);
     ASSERT_TRUE(ExportEpisodeAsMcap(original, options_.source_dir, export_options).ok());
-    const auto report = ImportRecording("ros2", options_);
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    Must(ImportRecording("ros2", options_));
     const auto after = EpisodeReader::Open(options_.episode_dir);
     ASSERT_EQ(after->step_count(), before->step_count());
     EXPECT_EQ(after->manifest().kind, before->manifest().kind);
@@ -479,9 +468,8 @@ TEST_F(Ros2ImportTest, JointsThatAnExportHasLostAreSaid) {
                         {{kEpisodeRecordName, MakeEpisodeRecord({original})}});
   options_.bag.robot_dir.clear();
   options_.overwrite = true;
-  const auto report = ImportRecording("ros2", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_TRUE(std::any_of(report->choices.begin(), report->choices.end(), [](const auto& choice) {
+  const auto report = Must(ImportRecording("ros2", options_));
+  EXPECT_TRUE(std::any_of(report.choices.begin(), report.choices.end(), [](const auto& choice) {
     return choice.find("joints of robot") != std::string::npos &&
            choice.find("/joint_states") != std::string::npos;
   }));
@@ -508,8 +496,7 @@ TEST_F(Ros2ImportTest, OneMomentOfTwoCamerasIsAnEpisode) {
   messages_.push_back(
       {"/right/color/camera_info", "CameraInfo", kStart,
        testing::CameraInfoCdr(kStart, kRightId, kWidth, kHeight, 30, 15.5, 11.5, {0, 0, 0, 0, 0})});
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(Import());
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   EXPECT_EQ(episode->step_count(), 1);
   ASSERT_EQ(episode->camera_count(), 2);
@@ -522,14 +509,13 @@ TEST_F(Ros2ImportTest, TheManifestOfAnExportedEpisodeComesBack) {
   options_.source_dir = folder_.File("synthetic.mcap");
   ASSERT_TRUE(ExportEpisodeAsMcap(original, options_.source_dir).ok());
   options_.bag.world_frame = "";  // that of the episode
-  auto report = ImportRecording("ros2", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  auto report = Must(ImportRecording("ros2", options_));
   const EpisodeManifest before = *ReadManifest(original);
   EpisodeManifest after = *ReadManifest(options_.episode_dir);
   EXPECT_EQ(after.episode_id, before.episode_id);
   EXPECT_EQ(after.created_time, before.created_time);
   // Without a robot its tables are left out, which is said.
-  EXPECT_TRUE(std::any_of(report->choices.begin(), report->choices.end(), [](const auto& choice) {
+  EXPECT_TRUE(std::any_of(report.choices.begin(), report.choices.end(), [](const auto& choice) {
     return choice.find("states and actions") != std::string::npos;
   }));
   EXPECT_GT(after.source.notes.size(), before.source.notes.size());
@@ -552,7 +538,7 @@ TEST_F(Ros2ImportTest, TheManifestOfAnExportedEpisodeComesBack) {
     EXPECT_EQ(again->ReadRawDepth(3, camera)->pixels, old->ReadRawDepth(3, camera)->pixels);
     EXPECT_EQ(again->CameraAt(3, camera), old->CameraAt(3, camera));
   }
-  EXPECT_TRUE(std::any_of(report->choices.begin(), report->choices.end(), [&](const auto& choice) {
+  EXPECT_TRUE(std::any_of(report.choices.begin(), report.choices.end(), [&](const auto& choice) {
     return choice.find(before.episode_id) != std::string::npos &&
            choice.find("range") != std::string::npos;
   }));
@@ -572,12 +558,11 @@ TEST_F(Ros2ImportTest, TheManifestOfAnExportedEpisodeComesBack) {
 
   // In another frame its box would lie elsewhere.
   options_.bag.world_frame = "left_optical_frame";
-  report = ImportRecording("ros2", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  report = Must(ImportRecording("ros2", options_));
   after = *ReadManifest(options_.episode_dir);
   EXPECT_NE(after.workspace.min_m, before.workspace.min_m);
   EXPECT_EQ(after.source.seed, std::nullopt);
-  EXPECT_NE(report->choices[0].find("left out"), std::string::npos) << report->choices[0];
+  EXPECT_NE(report.choices[0].find("left out"), std::string::npos) << report.choices[0];
 }
 
 TEST_F(Ros2ImportTest, WhatAnExportSaysWronglyOfItsEpisodeIsLeftOut) {
@@ -591,9 +576,8 @@ TEST_F(Ros2ImportTest, WhatAnExportSaysWronglyOfItsEpisodeIsLeftOut) {
   bytes[at + 1] = 'X';
   std::ofstream(options_.source_dir, std::ios::binary) << bytes;
   options_.bag.world_frame = SyntheticManifest().world_frame_name;
-  const auto report = ImportRecording("ros2", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  const auto& findings = report->validation.findings;
+  const auto report = Must(ImportRecording("ros2", options_));
+  const auto& findings = report.validation.findings;
   EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.reason == "EPISODE_RECORD_INVALID";
   }));
@@ -624,19 +608,17 @@ TEST(McapExport, APredictionHasPicturesParticlesAndTheirCameras) {
     McapExportOptions options;
     options.profile = profile;
     ASSERT_TRUE(ExportPredictionAsMcap(prediction, path, options).ok());
-    const auto bag = BagIndex::Read(path, {});
-    ASSERT_TRUE(bag.ok()) << bag.status().ToString();
+    const auto bag = Must(BagIndex::Read(path, {}));
     for (const char* topic :
          {"/prediction/left", "/truth/left", "/prediction/particles", "/left/calibration", "/tf"}) {
-      ASSERT_NE(bag->Find(topic), nullptr) << topic;
-      EXPECT_EQ(bag->Find(topic)->message_count, 2) << topic;
+      ASSERT_NE(bag.Find(topic), nullptr) << topic;
+      EXPECT_EQ(bag.Find(topic)->message_count, 2) << topic;
     }
-    EXPECT_EQ(bag->Find("/left/calibration")->info->k[4], 6);
-    EXPECT_EQ(bag->Find("/left/calibration")->info->frame_id,
-              bag->Find("/prediction/left")->frame_id);
-    const auto pose = bag->frames().At("world", "left_optical_frame", 500'000'000, 0);
-    ASSERT_TRUE(pose.ok()) << pose.status().ToString();
-    EXPECT_EQ(pose->translation_m, (Vec3d{1, 2, 3}));
+    EXPECT_EQ(bag.Find("/left/calibration")->info->k[4], 6);
+    EXPECT_EQ(bag.Find("/left/calibration")->info->frame_id,
+              bag.Find("/prediction/left")->frame_id);
+    const auto pose = Must(bag.frames().At("world", "left_optical_frame", 500'000'000, 0));
+    EXPECT_EQ(pose.translation_m, (Vec3d{1, 2, 3}));
   }
 }
 
@@ -657,9 +639,8 @@ TEST_F(Ros2ImportTest, ARobotThatStandsStillIsFound) {
   options_.bag.robot_dir = folder_.File("robot");
   const auto has_finding = [&] {
     options_.overwrite = true;
-    const auto report = Import();
-    EXPECT_TRUE(report.ok()) << report.status().ToString();
-    const std::vector<Finding>& findings = report->validation.findings;
+    const auto report = Must(Import());
+    const std::vector<Finding>& findings = report.validation.findings;
     return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
       return finding.reason == "MOTION_COVERAGE_LOW";
     });
@@ -679,9 +660,8 @@ TEST_F(Ros2ImportTest, JointsInDegreesAreFound) {
     if (message.topic != "/joint_states") continue;
     message.data = testing::JointsCdr(message.time_ns, {"elbow"}, {40});
   }
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  const std::vector<Finding>& findings = report->validation.findings;
+  const auto report = Must(Import());
+  const std::vector<Finding>& findings = report.validation.findings;
   EXPECT_TRUE(std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.reason == "JOINT_UNIT_SUSPECT";
   }));
@@ -723,8 +703,7 @@ TEST_F(Ros2ImportTest, JointsByInverseKinematicsFromTransforms) {
   options_.bag.joints = {};
   ExpectRefused(reason::ACTION_SHAPE, "--joints", "grip");
   options_.bag.joints = {"/gripper"};
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(Import());
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   ASSERT_EQ(episode->step_count(), 5);  // of half a second
   for (int step = 0; step < 5; ++step) {
@@ -763,8 +742,7 @@ TEST_F(Ros2ImportTest, JointsByInverseKinematicsFromPoses) {
   options_.bag.end_effectors = {"/arm/pose=tool"};
   ExpectRefused(reason::ARGUMENT_INVALID, "/arm/pose", "a topic of poses: /arm/current_pose");
   options_.bag.end_effectors = {"/arm/current_pose=tool"};
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(Import());
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   ASSERT_EQ(episode->step_count(), 5);
   for (int step = 0; step < 5; ++step) {
@@ -819,9 +797,8 @@ TEST_F(Ros2ImportTest, DepthsBeyondIntegersAreCountedOrRefused) {
     }
   };
   fill(2, 80);
-  auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  const std::vector<Finding>& findings = report->validation.findings;
+  auto report = Must(Import());
+  const std::vector<Finding>& findings = report.validation.findings;
   const auto found = std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.reason == "DEPTH_BEYOND_UNIT";
   });
@@ -871,10 +848,9 @@ TEST_F(Ros2ImportTest, StampsThatRepeatOrGoBackAreFound) {
         {"/left/color/image_raw", "Image", kStart + 21 * kFrame,
          testing::ImageCdr(t, kFrameId, kWidth, kHeight, "rgb8", 3 * kWidth, Rgb(9))});
   }
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  const auto report = Must(Import());
   std::map<std::string, std::string> found;
-  for (const Finding& finding : report->validation.findings) {
+  for (const Finding& finding : report.validation.findings) {
     found[finding.reason] = finding.message;
   }
   EXPECT_TRUE(found["TIMESTAMP_DUPLICATE"].starts_with("1 of 24 images")) << found.size();
@@ -896,8 +872,7 @@ TEST_F(Ros2ImportTest, MessagesOfSqliteBagsMayBeCompressed) {
   for (BagMessage& message : messages_) message.data = CompressZstd(message.data, 1);
   options_.source_dir = folder_.File("packed.db3");
   testing::WriteSqliteBag(options_.source_dir, messages_);
-  const auto report = ImportRecording("ros2", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(ImportRecording("ros2", options_));
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   EXPECT_EQ(episode->step_count(), 21);
   EXPECT_FLOAT_EQ(episode->ReadDepth(3, 0)->pixels_m[0], 1.237f);
@@ -936,8 +911,7 @@ TEST_F(Ros2ImportTest, CompressedDepthByRvl) {
     options_.overwrite = true;
     return Import();
   };
-  const auto report = import(data);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(import(data));
   const auto depth = EpisodeReader::Open(options_.episode_dir)->ReadRawDepth(0, 0);
   EXPECT_EQ(depth->pixels[1], 0);
   EXPECT_EQ(depth->pixels[2], 1500);
@@ -974,8 +948,7 @@ class CalibrationTest : public Ros2ImportTest {
 TEST_F(CalibrationTest, StandsForCameraInfoAndTransforms) {
   Remove("/tf_static");
   Write(R"(, "world_from_camera": {"translation_m": [0, 0, 2], "rotation_xyzw": [1, 0, 0, 0]})");
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(Import());
   const Camera camera = EpisodeReader::Open(options_.episode_dir)->CameraAt(1, 0);
   EXPECT_EQ(camera.fx_px, 40);
   EXPECT_EQ(camera.fy_px, 41);
@@ -985,8 +958,7 @@ TEST_F(CalibrationTest, StandsForCameraInfoAndTransforms) {
 TEST_F(CalibrationTest, ALinkCarriesACamera) {
   Write(R"(, "link": "arm", "link_from_camera": {"translation_m": [1, 0, 0], )"
         R"("rotation_xyzw": [1, 0, 0, 0]})");
-  const auto report = Import();
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(Import());
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   const double angle_rad = episode->states().values[2];  // turns about z at the base
   EXPECT_GT(angle_rad, 0.05);

@@ -17,6 +17,7 @@
 #include "data/unproject.h"
 #include "data/validate.h"
 #include "tests/data/synthetic_scene.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -126,18 +127,17 @@ TEST_F(SceneEpisodeTest, InputHasHistoryAndPlan) {
   SceneInputOptions options;
   options.newest_step = 2;
   options.seed = 7;
-  const auto input = MakeSceneInput(*episode, options);
-  ASSERT_TRUE(input.ok()) << input.status().ToString();
-  ASSERT_EQ(input->observations.size(), 2u);
-  EXPECT_EQ(input->observations[1].views[1].camera_name, "right");
-  EXPECT_EQ(input->observations[1].views[0].capture_time_ns -
-                input->observations[0].views[0].capture_time_ns,
+  const auto input = Must(MakeSceneInput(*episode, options));
+  ASSERT_EQ(input.observations.size(), 2u);
+  EXPECT_EQ(input.observations[1].views[1].camera_name, "right");
+  EXPECT_EQ(input.observations[1].views[0].capture_time_ns -
+                input.observations[0].views[0].capture_time_ns,
             500'000'000);
-  EXPECT_GT(input->observations[0].views[0].capture_time_ns, 0);
-  EXPECT_EQ(input->history_actions.kind, ActionKind::kJointPositions);
-  ASSERT_EQ(input->history_actions.row_count, 2);
-  EXPECT_FLOAT_EQ(input->history_actions.values[0], 0.1f);  // measured at step 1
-  EXPECT_EQ(input->workspace, kSyntheticWorkspace);
+  EXPECT_GT(input.observations[0].views[0].capture_time_ns, 0);
+  EXPECT_EQ(input.history_actions.kind, ActionKind::kJointPositions);
+  ASSERT_EQ(input.history_actions.row_count, 2);
+  EXPECT_FLOAT_EQ(input.history_actions.values[0], 0.1f);  // measured at step 1
+  EXPECT_EQ(input.workspace, kSyntheticWorkspace);
   const auto plan = MakePlannedActions(*episode, options, 8);
   ASSERT_EQ(plan->row_count, 1);           // the episode ends at step 3
   EXPECT_FLOAT_EQ(plan->values[0], 0.4f);  // commanded for step 3
@@ -160,12 +160,11 @@ TEST_F(SceneEpisodeTest, BadChoicesAreNamed) {
 }
 
 TEST_F(SceneEpisodeTest, AGoodEpisodeValidatesWithoutFindings) {
-  const auto report = ValidateEpisode(path_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_TRUE(report->errors.empty());
-  EXPECT_TRUE(report->findings.empty()) << report->findings.front().message;
-  EXPECT_EQ(report->frame_count, 2 * kSyntheticStepCount);
-  EXPECT_GT(report->cross_camera_distance_m, 0);
+  const auto report = Must(ValidateEpisode(path_));
+  EXPECT_TRUE(report.errors.empty());
+  EXPECT_TRUE(report.findings.empty()) << report.findings.front().message;
+  EXPECT_EQ(report.frame_count, 2 * kSyntheticStepCount);
+  EXPECT_GT(report.cross_camera_distance_m, 0);
 }
 
 TEST(FrameFacts, TheShareInsideFollowsThatOfAllPixels) {
@@ -208,12 +207,11 @@ TEST_F(SceneEpisodeTest, ValidationGoesOnAfterTheFirstError) {
   ASSERT_TRUE(WriteFileAtomic(path_ + "/color/left/000001.png", std::string_view("x")).ok());
   ASSERT_TRUE(WriteFileAtomic(path_ + "/depth/right/000002.png", std::string_view("y")).ok());
   ASSERT_TRUE(WriteFileAtomic(path_ + "/notes.txt", std::string_view("z")).ok());
-  const auto report = ValidateEpisode(path_);
-  ASSERT_TRUE(report.ok());
-  ASSERT_EQ(report->errors.size(), 2u);
-  EXPECT_EQ(report->errors[0].field(), "color/left/000001.png");
-  EXPECT_EQ(report->errors[1].reason(), "HASH_MISMATCH");
-  EXPECT_TRUE(Has(report->findings, "FILE_UNLISTED"));
+  const auto report = Must(ValidateEpisode(path_));
+  ASSERT_EQ(report.errors.size(), 2u);
+  EXPECT_EQ(report.errors[0].field(), "color/left/000001.png");
+  EXPECT_EQ(report.errors[1].reason(), "HASH_MISMATCH");
+  EXPECT_TRUE(Has(report.findings, "FILE_UNLISTED"));
 }
 
 TEST_F(SceneEpisodeTest, WrongUnitsAndRangesAreFindings) {
@@ -225,11 +223,10 @@ TEST_F(SceneEpisodeTest, WrongUnitsAndRangesAreFindings) {
   ASSERT_NE(max_at, std::string::npos);
   manifest.replace(max_at, 10, "\"max\": 0.2");
   ASSERT_TRUE(WriteFileAtomic(path_ + "/manifest.json", manifest).ok());
-  const auto report = ValidateEpisode(path_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_TRUE(Has(report->findings, "DEPTH_IMPLAUSIBLE"));
-  EXPECT_TRUE(Has(report->findings, "MOSTLY_OUTSIDE_WORKSPACE"));
-  EXPECT_TRUE(Has(report->findings, "ACTION_OUT_OF_RANGE"));
+  const auto report = Must(ValidateEpisode(path_));
+  EXPECT_TRUE(Has(report.findings, "DEPTH_IMPLAUSIBLE"));
+  EXPECT_TRUE(Has(report.findings, "MOSTLY_OUTSIDE_WORKSPACE"));
+  EXPECT_TRUE(Has(report.findings, "ACTION_OUT_OF_RANGE"));
 }
 
 TEST_F(SceneEpisodeTest, JointsALittlePastTheirLimitsAreTolerated) {
@@ -239,19 +236,17 @@ TEST_F(SceneEpisodeTest, JointsALittlePastTheirLimitsAreTolerated) {
     manifest.replace(at, limit.size(), "\"max\": 0.36");  // the last action is 0.4
   }
   ASSERT_TRUE(WriteFileAtomic(path_ + "/manifest.json", manifest).ok());
-  const auto report = ValidateEpisode(path_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_FALSE(Has(report->findings, "ACTION_OUT_OF_RANGE"));
+  const auto report = Must(ValidateEpisode(path_));
+  EXPECT_FALSE(Has(report.findings, "ACTION_OUT_OF_RANGE"));
 }
 
 TEST_F(SceneEpisodeTest, OverlayOfGoodCamerasShowsTheSamePicture) {
   const auto episode = EpisodeReader::Open(path_);
-  const auto picture = MakeOverlay(*episode, 1, 0, 1);
-  ASSERT_TRUE(picture.ok()) << picture.status().ToString();
+  const auto picture = Must(MakeOverlay(*episode, 1, 0, 1));
   const RgbImage base = *episode->ReadColor(1, 0);
   int different = 0;
   for (std::size_t i = 0; i < base.pixels.size(); ++i) {
-    different += base.pixels[i] != picture->pixels[i] ? 1 : 0;
+    different += base.pixels[i] != picture.pixels[i] ? 1 : 0;
   }
   // Colours depend on the surface alone; only pixels at the block's edges differ.
   EXPECT_LT(different, static_cast<int>(base.pixels.size() / 20));

@@ -10,6 +10,7 @@
 #include "data/importers/tum.h"
 #include "data/importers/write_recording.h"
 #include "tests/data/import_fixture.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -97,10 +98,9 @@ TEST_F(ImportTest, TumTablesAreReadAsTheirToolsReadThem) {
 }
 
 TEST_F(ImportTest, TumEntriesThatNameNoFileAreLeftOutAndCounted) {
-  const auto list = ParseTumImageList("1.5\n2.5 a.png\n3.5,\n", "rgb.txt");
-  ASSERT_TRUE(list.ok()) << list.status().ToString();
-  EXPECT_EQ(list->images.size(), 1u);
-  EXPECT_EQ(list->nameless_count, 2);
+  const auto list = Must(ParseTumImageList("1.5\n2.5 a.png\n3.5,\n", "rgb.txt"));
+  EXPECT_EQ(list.images.size(), 1u);
+  EXPECT_EQ(list.nameless_count, 2);
 }
 
 TEST_F(ImportTest, TumPosesComeByTheNamesOfTheirColumns) {
@@ -130,14 +130,13 @@ TEST_F(ImportTest, TumPosesComeByTheNamesOfTheirColumns) {
 }
 
 TEST_F(ImportTest, TumRowsOfALostTrackerAreLeftOutAndCounted) {
-  const auto trajectory = ParseTumTrajectory(
-      "1.0 1 0 0 0 0 0 1\n1.1 0 0 0 0 0 0 0\n1.2 nan nan nan nan nan nan nan\n"
-      "1.3 inf 0 0 0 0 0 1\n1.4 -nan(ind) 0 0 0 0 0 1\n1.5 -1.#IND 0 0 0 0 0 1\n"
-      "1.55 None None None None None None None\n1.56\n1.6 2 0 0 0 0 0 1\n",
-      "gt.txt");
-  ASSERT_TRUE(trajectory.ok()) << trajectory.status().ToString();
-  EXPECT_EQ(trajectory->poses.size(), 2u);
-  EXPECT_EQ(trajectory->lost_count, 7);
+  const auto trajectory = Must(
+      ParseTumTrajectory("1.0 1 0 0 0 0 0 1\n1.1 0 0 0 0 0 0 0\n1.2 nan nan nan nan nan nan nan\n"
+                         "1.3 inf 0 0 0 0 0 1\n1.4 -nan(ind) 0 0 0 0 0 1\n1.5 -1.#IND 0 0 0 0 0 1\n"
+                         "1.55 None None None None None None None\n1.56\n1.6 2 0 0 0 0 0 1\n",
+                         "gt.txt"));
+  EXPECT_EQ(trajectory.poses.size(), 2u);
+  EXPECT_EQ(trajectory.lost_count, 7);
 }
 
 TEST_F(ImportTest, TumStampsTellTheirUnitOrAreRefused) {
@@ -186,8 +185,7 @@ TEST_F(ImportTest, TumStepsOfRoundedStampsAreTheirMean) {
   WriteText("rgb.txt", color);
   WriteText("depth.txt", depth);
   WriteText("groundtruth.txt", poses);
-  const auto report = ImportTum(options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  Must(ImportTum(options_));
   EXPECT_NEAR(EpisodeReader::Open(options_.episode_dir)->manifest().step_duration_s, 0.13 / 4,
               1e-9);
 }
@@ -201,14 +199,12 @@ TEST_F(ImportTest, TumStampsOfTooFewDigitsAreRefusedAndRepeatedRowsAreNot) {
   const Status status = ParseTumImageList(coarse, "rgb.txt").status();
   EXPECT_EQ(status.reason(), "TIMESTAMP_INVALID");
   EXPECT_NE(status.message().find("digits"), std::string::npos);
-  const auto single = ParseTumImageList(one, "rgb.txt");
-  ASSERT_TRUE(single.ok());
-  EXPECT_EQ(single->times.same_count, 1);
-  EXPECT_EQ(single->images.size(), 29u);
-  const auto repeated = ParseTumImageList("1 a\n2 b\n2 b\n", "rgb.txt");
-  ASSERT_TRUE(repeated.ok());
-  EXPECT_EQ(repeated->times.same_count, 0);
-  EXPECT_EQ(repeated->images.size(), 2u);
+  const auto single = Must(ParseTumImageList(one, "rgb.txt"));
+  EXPECT_EQ(single.times.same_count, 1);
+  EXPECT_EQ(single.images.size(), 29u);
+  const auto repeated = Must(ParseTumImageList("1 a\n2 b\n2 b\n", "rgb.txt"));
+  EXPECT_EQ(repeated.times.same_count, 0);
+  EXPECT_EQ(repeated.images.size(), 2u);
   EXPECT_EQ(ParseTumTrajectory("1.3e+09 0 0 0 0 0 0 1\n1.3e+09 1 0 0 0 0 0 1\n", "gt.txt")
                 .status()
                 .reason(),
@@ -235,9 +231,8 @@ class TumImportTest : public ImportTest {
 };
 
 TEST_F(TumImportTest, MakesAMovingCameraWithKnownDepth) {
-  const auto report = ImportRecording("tum", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_EQ(report->frame_count, 3);
+  const auto report = Must(ImportRecording("tum", options_));
+  EXPECT_EQ(report.frame_count, 3);
   EXPECT_FLOAT_EQ(DepthAtFirstPixel(1, 0), 1.0f);  // 5000 units are a metre
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   EXPECT_EQ(episode->manifest().kind, EpisodeKind::kMovingCamera);
@@ -251,13 +246,12 @@ TEST_F(TumImportTest, MakesAMovingCameraWithKnownDepth) {
 
 TEST_F(TumImportTest, ListedImagesThatAreAbsentAreCountedAndNamed) {
   fs::remove(options_.source_dir + "/depth/1.png");
-  const auto report = ImportRecording("tum", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_EQ(report->frame_count, 2);
-  EXPECT_EQ(report->skipped_count, 1);
-  ASSERT_FALSE(report->validation.findings.empty());
-  EXPECT_EQ(report->validation.findings[0].reason, "FILE_MISSING");
-  EXPECT_NE(report->validation.findings[0].message.find("1.png"), std::string::npos);
+  const auto report = Must(ImportRecording("tum", options_));
+  EXPECT_EQ(report.frame_count, 2);
+  EXPECT_EQ(report.skipped_count, 1);
+  ASSERT_FALSE(report.validation.findings.empty());
+  EXPECT_EQ(report.validation.findings[0].reason, "FILE_MISSING");
+  EXPECT_NE(report.validation.findings[0].message.find("1.png"), std::string::npos);
   fs::remove_all(options_.source_dir + "/rgb");
   options_.overwrite = true;
   EXPECT_EQ(ImportRecording("tum", options_).status().reason(), "FILE_NOT_FOUND");
@@ -274,9 +268,8 @@ TEST_F(TumImportTest, ListsInNanosecondsGoWithPosesInSeconds) {
   WriteText("rgb.txt", rgb);
   WriteText("depth.txt", depth);
   WriteText("groundtruth.txt", poses);
-  const auto report = ImportRecording("tum", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_EQ(report->frame_count, 2);
+  const auto report = Must(ImportRecording("tum", options_));
+  EXPECT_EQ(report.frame_count, 2);
   EXPECT_NEAR(EpisodeReader::Open(options_.episode_dir)->manifest().step_duration_s, 0.1, 1e-6);
 }
 
@@ -290,11 +283,10 @@ TEST_F(TumImportTest, RecordingsThatShareNoTimeShowTheirTimes) {
 
 TEST_F(TumImportTest, AFileThatWasCutToNothingCostsItsFrame) {
   WriteText("depth/2.png", "");
-  const auto report = ImportRecording("tum", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_EQ(report->frame_count, 2);
-  EXPECT_EQ(report->validation.findings[0].reason, "FILE_MISSING");
-  EXPECT_NE(report->validation.findings[0].message.find("2.png"), std::string::npos);
+  const auto report = Must(ImportRecording("tum", options_));
+  EXPECT_EQ(report.frame_count, 2);
+  EXPECT_EQ(report.validation.findings[0].reason, "FILE_MISSING");
+  EXPECT_NE(report.validation.findings[0].message.find("2.png"), std::string::npos);
 }
 
 TEST_F(TumImportTest, AnotherLayoutIsAnsweredWithWhatIsThere) {
@@ -314,11 +306,10 @@ TEST_F(TumImportTest, LostPosesCostTheirFramesAlone) {
     poses += time + (i == 3 ? " 0 0 0 0 0 0 0\n" : " 0 0 1 0 0 0 1\n");
   }
   WriteText("groundtruth.txt", poses);
-  const auto report = ImportRecording("tum", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_EQ(report->frame_count, 2);  // 10.1 s lies between 10.07 and 10.15 s
-  EXPECT_EQ(report->skipped_count, 1);
-  EXPECT_EQ(report->validation.findings[0].reason, "POSES_LOST");
+  const auto report = Must(ImportRecording("tum", options_));
+  EXPECT_EQ(report.frame_count, 2);  // 10.1 s lies between 10.07 and 10.15 s
+  EXPECT_EQ(report.skipped_count, 1);
+  EXPECT_EQ(report.validation.findings[0].reason, "POSES_LOST");
 }
 
 TEST_F(TumImportTest, NamedCamerasHaveASize) {
@@ -328,16 +319,14 @@ TEST_F(TumImportTest, NamedCamerasHaveASize) {
   EXPECT_NE(status.message().find("640x480"), std::string::npos);
   EXPECT_NE(status.message().find("13.385,13.48,"), std::string::npos) << status.message();
   options_.intrinsics = "20,20,15.5,11.5";  // of 32 x 24 pixels
-  const auto report = ImportRecording("tum", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_EQ(report->validation.findings[0].reason, "PRINCIPAL_POINT_OFF_CENTER");
+  const auto report = Must(ImportRecording("tum", options_));
+  EXPECT_EQ(report.validation.findings[0].reason, "PRINCIPAL_POINT_OFF_CENTER");
 }
 
 TEST_F(TumImportTest, ListsMayBeginWithAByteOrderMark) {
   WriteText("depth.txt", "\xEF\xBB\xBF# depth\n10.015 depth/0.png\n");
-  const auto report = ImportRecording("tum", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_EQ(report->frame_count, 1);
+  const auto report = Must(ImportRecording("tum", options_));
+  EXPECT_EQ(report.frame_count, 1);
 }
 
 TEST_F(TumImportTest, AListInAnotherEncodingIsNamedAsSuch) {

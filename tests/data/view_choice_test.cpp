@@ -8,6 +8,7 @@
 
 #include "common/transforms.h"
 #include "tests/data/synthetic_scene.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -31,9 +32,8 @@ EpisodeManifest Orbit(int view_count, double step_rad) {
 }
 
 TEST(ViewChoiceTest, InputsDifferAndTheHeldOutViewLiesBetween) {
-  const auto choices = ListViewChoices(Orbit(60, 0.02));
-  ASSERT_TRUE(choices.ok()) << choices.status().ToString();
-  const ViewChoice& choice = choices->front();
+  const auto choices = Must(ListViewChoices(Orbit(60, 0.02)));
+  const ViewChoice& choice = choices.front();
   EXPECT_EQ(choice.first, 0);
   // Angle and baseline over half the range are both 0.02 a view: 0.3 after about 8 of them.
   EXPECT_GE(choice.second, 7);
@@ -43,22 +43,20 @@ TEST(ViewChoiceTest, InputsDifferAndTheHeldOutViewLiesBetween) {
 }
 
 TEST(ViewChoiceTest, SlowRecordingsGiveTheirEnds) {
-  const auto choices = ListViewChoices(Orbit(5, 0.001));
-  ASSERT_TRUE(choices.ok());
-  EXPECT_EQ(choices->front().first, 0);
-  EXPECT_EQ(choices->front().second, 4);
-  EXPECT_EQ(choices->front().held_out, 2);
+  const auto choices = Must(ListViewChoices(Orbit(5, 0.001)));
+  EXPECT_EQ(choices.front().first, 0);
+  EXPECT_EQ(choices.front().second, 4);
+  EXPECT_EQ(choices.front().held_out, 2);
 }
 
 TEST(ViewChoiceTest, NoPairTwiceAndFirstViewsAreSpread) {
   ViewChoiceOptions options;
   options.max_first_views = 10;
-  const auto choices = ListViewChoices(Orbit(400, 0.01), options);
-  ASSERT_TRUE(choices.ok());
-  EXPECT_EQ(choices->size(), 10u);
-  EXPECT_EQ(choices->back().first, 399);
+  const auto choices = Must(ListViewChoices(Orbit(400, 0.01), options));
+  EXPECT_EQ(choices.size(), 10u);
+  EXPECT_EQ(choices.back().first, 399);
   std::set<std::pair<int, int>> pairs;
-  for (const ViewChoice& choice : *choices) {
+  for (const ViewChoice& choice : choices) {
     EXPECT_TRUE(pairs.insert(std::minmax({choice.first, choice.second})).second);
     EXPECT_NE(choice.held_out, choice.first);
     EXPECT_NE(choice.held_out, choice.second);
@@ -68,9 +66,8 @@ TEST(ViewChoiceTest, NoPairTwiceAndFirstViewsAreSpread) {
 TEST(ViewChoiceTest, GivenTargetsAreSeenAndNoInputs) {
   ViewChoiceOptions options;
   options.targets = {30, 2};
-  const auto choices = ListViewChoices(Orbit(60, 0.02), options);
-  ASSERT_TRUE(choices.ok());
-  for (const ViewChoice& choice : *choices) {
+  const auto choices = Must(ListViewChoices(Orbit(60, 0.02), options));
+  for (const ViewChoice& choice : choices) {
     for (const int view : {choice.first, choice.second}) {
       EXPECT_NE(view, 30);
       EXPECT_NE(view, 2);
@@ -80,10 +77,9 @@ TEST(ViewChoiceTest, GivenTargetsAreSeenAndNoInputs) {
 }
 
 TEST(ViewChoiceTest, TwoViewsHaveNoneBetween) {
-  const auto choices = ListViewChoices(Orbit(2, 0.1));
-  ASSERT_TRUE(choices.ok());
-  EXPECT_EQ(choices->size(), 1u);
-  EXPECT_FALSE(choices->front().held_out.has_value());
+  const auto choices = Must(ListViewChoices(Orbit(2, 0.1)));
+  EXPECT_EQ(choices.size(), 1u);
+  EXPECT_FALSE(choices.front().held_out.has_value());
 }
 
 TEST(ViewChoiceTest, ViewsApartNameTheOption) {

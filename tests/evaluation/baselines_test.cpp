@@ -9,6 +9,7 @@
 
 #include "evaluation/episode_evaluation.h"
 #include "tests/evaluation/moving_block.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/tolerances.h"
 
@@ -183,9 +184,8 @@ TEST_F(BaselinesTest, WhatLiesOutsideIsWhiteInEveryCamera) {
   PredictionTask task = *MakePredictionTask(episode, metadata_, request_);
   task.region.workspace.max_m[2] = 0.1f;  // cuts the block's top off
   const CarriedPixels pixels = *CarriedPixels::Make(task);
-  const auto own = pixels.Draw(SyntheticCamera(true), StandingStill(pixels), 0, task);
-  ASSERT_TRUE(own.ok()) << own.status().ToString();
-  EXPECT_EQ(own->color.pixels, (*ReadTrueFrame(episode, task, task.targets[0], 0))->color.pixels);
+  const auto own = Must(pixels.Draw(SyntheticCamera(true), StandingStill(pixels), 0, task));
+  EXPECT_EQ(own.color.pixels, (*ReadTrueFrame(episode, task, task.targets[0], 0))->color.pixels);
 
   Camera other = SyntheticCamera(true);
   other.world_from_camera.translation_m[0] += 0.02;
@@ -222,9 +222,8 @@ TEST_F(BaselinesTest, ReachedAreThePixelsThatShowWhatWasSeen) {
 
   // Where no camera looked nothing arrives.
   between.world_from_camera.translation_m[0] += 5;
-  const auto nothing = pixels.Reached(between, task);
-  ASSERT_TRUE(nothing.ok());
-  EXPECT_EQ(std::count(nothing->begin(), nothing->end(), 1), 0);
+  const auto nothing = Must(pixels.Reached(between, task));
+  EXPECT_EQ(std::count(nothing.begin(), nothing.end(), 1), 0);
 }
 
 TEST_F(BaselinesTest, SmallPicturesAreMadeOfPixelsOfTheirSize) {
@@ -237,9 +236,8 @@ TEST_F(BaselinesTest, SmallPicturesAreMadeOfPixelsOfTheirSize) {
   const PredictionTask task = *MakePredictionTask(episode, metadata_, request_);
   const CarriedPixels pixels = *CarriedPixels::Make(task);
   const TrueFrame truth = **ReadTrueFrame(episode, task, task.targets[0], 0);
-  const auto own = pixels.Draw(truth.camera, StandingStill(pixels), 0, task);
-  ASSERT_TRUE(own.ok()) << own.status().ToString();
-  EXPECT_EQ(own->color.pixels, truth.color.pixels);
+  const auto own = Must(pixels.Draw(truth.camera, StandingStill(pixels), 0, task));
+  EXPECT_EQ(own.color.pixels, truth.color.pixels);
 }
 
 TEST_F(BaselinesTest, ParticlesAreFollowedWhateverTheSizeOfThePictures) {
@@ -261,9 +259,8 @@ TEST_F(BaselinesTest, DepthIsKnownWhereThingsLandAndAroundThem) {
   const CarriedPixels pixels = *CarriedPixels::Make(task);
   Camera other = SyntheticCamera(true);
   other.world_from_camera.translation_m[1] += 0.1;  // uncovers what no camera saw
-  const auto picture = pixels.Draw(other, StandingStill(pixels), 0, task);
-  ASSERT_TRUE(picture.ok());
-  for (const float z_m : picture->depth.pixels_m) EXPECT_TRUE(std::isfinite(z_m));
+  const auto picture = Must(pixels.Draw(other, StandingStill(pixels), 0, task));
+  for (const float z_m : picture.depth.pixels_m) EXPECT_TRUE(std::isfinite(z_m));
 }
 
 TEST(MetadataWithoutModel, TakesNamedCamerasOrTheFirstTwo) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/evaluation/results_support.h"
+#include "tests/support/must.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer {
@@ -76,16 +77,14 @@ TEST(CheckComparable, WhatAnEarlierFileLacksIsUnknown) {
 }
 
 TEST(FailRule, ParsesMetricStepAndThreshold) {
-  const auto rule = ParseFailRule("ssim@8 < -0.01");
-  ASSERT_TRUE(rule.ok());
-  EXPECT_EQ(rule->metric, kSsim);
-  EXPECT_EQ(rule->step, 8);
-  EXPECT_TRUE(rule->is_below);
-  EXPECT_EQ(rule->threshold, -0.01);
-  const auto all = ParseFailRule("ssim_moving>0.5");
-  ASSERT_TRUE(all.ok());
-  EXPECT_EQ(all->step, -1);
-  EXPECT_FALSE(all->is_below);
+  const auto rule = Must(ParseFailRule("ssim@8 < -0.01"));
+  EXPECT_EQ(rule.metric, kSsim);
+  EXPECT_EQ(rule.step, 8);
+  EXPECT_TRUE(rule.is_below);
+  EXPECT_EQ(rule.threshold, -0.01);
+  const auto all = Must(ParseFailRule("ssim_moving>0.5"));
+  EXPECT_EQ(all.step, -1);
+  EXPECT_FALSE(all.is_below);
 }
 
 TEST(FailRule, RefusesWhatItDoesNotUnderstand) {

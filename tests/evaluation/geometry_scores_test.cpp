@@ -8,6 +8,7 @@
 
 #include "evaluation/nearest_point.h"
 #include "tests/support/clouds.h"
+#include "tests/support/must.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/tolerances.h"
 
@@ -77,13 +78,12 @@ TEST(ScoreGeometry, ALiftedPlaneIsWrongByItsLift) {
                                {kCopyLast, nullptr, &truth.depth}};
   // All lifted particles lie in front of the z-buffer.
   const SubjectParticles particles[] = {{kModelSubject, particles_m, &z_buffer}};
-  const auto scores = ScoreGeometry(views, particles, truth, kWorkspace);
-  ASSERT_TRUE(scores.ok()) << scores.status().ToString();
-  EXPECT_NEAR(*ValueOf(*scores, kModelSubject, kDepthAbs), 0.03, testing::kStoredDepthToleranceM);
-  EXPECT_EQ(*ValueOf(*scores, kCopyLast, kDepthAbs), 0);
-  EXPECT_EQ(*ValueOf(*scores, kCopyLast, kChamferHalf), 0);
+  const auto scores = Must(ScoreGeometry(views, particles, truth, kWorkspace));
+  EXPECT_NEAR(*ValueOf(scores, kModelSubject, kDepthAbs), 0.03, testing::kStoredDepthToleranceM);
+  EXPECT_EQ(*ValueOf(scores, kCopyLast, kDepthAbs), 0);
+  EXPECT_EQ(*ValueOf(scores, kCopyLast, kChamferHalf), 0);
   // Nearest points of parallel planes lie a lift apart; at the rim and between samples farther.
-  const double chamfer_m = *ValueOf(*scores, kModelSubject, kChamferHalf);
+  const double chamfer_m = *ValueOf(scores, kModelSubject, kChamferHalf);
   EXPECT_GT(chamfer_m, 0.05 - testing::kStoredDepthToleranceM);
   EXPECT_LT(chamfer_m, 0.06);
 }
@@ -104,10 +104,9 @@ TEST(ScoreGeometry, NothingInsideTheWorkspaceIsNoScore) {
   const SubjectView views[] = {{kModelSubject, nullptr, &truth.depth},
                                {kCopyLast, nullptr, &truth.depth}};
   const SubjectParticles particles[] = {{kModelSubject, {}, &truth.depth}};
-  const auto scores = ScoreGeometry(views, particles, truth, {{5, 5, 5}, {6, 6, 6}});
-  ASSERT_TRUE(scores.ok());
-  EXPECT_EQ(scores->size(), 4u);
-  for (const ViewScore& score : *scores) {
+  const auto scores = Must(ScoreGeometry(views, particles, truth, {{5, 5, 5}, {6, 6, 6}}));
+  EXPECT_EQ(scores.size(), 4u);
+  for (const ViewScore& score : scores) {
     EXPECT_FALSE(score.value) << score.metric;
     EXPECT_FALSE(score.reason.empty());
   }

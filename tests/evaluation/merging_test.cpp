@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/evaluation/results_support.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -30,12 +31,11 @@ Results PartOf(const Results& whole, const std::vector<std::size_t>& episodes) {
 
 TEST(MergeResults, ShardsGiveTheBytesOfOneRun) {
   const Results whole = MakeResults(3, 2);
-  const StatusOr<Results> merged = MergeResults({PartOf(whole, {1}), PartOf(whole, {0, 2})}, kIds);
-  ASSERT_TRUE(merged.ok()) << merged.status().ToString();
-  EXPECT_EQ(merged->episodes, whole.episodes);
-  EXPECT_EQ(ResultsToCsv(*merged), ResultsToCsv(whole));
-  EXPECT_EQ(merged->timings.size(), 3u);
-  EXPECT_EQ(merged->duration_s, 25);
+  const auto merged = Must(MergeResults({PartOf(whole, {1}), PartOf(whole, {0, 2})}, kIds));
+  EXPECT_EQ(merged.episodes, whole.episodes);
+  EXPECT_EQ(ResultsToCsv(merged), ResultsToCsv(whole));
+  EXPECT_EQ(merged.timings.size(), 3u);
+  EXPECT_EQ(merged.duration_s, 25);
 }
 
 TEST(MergeResults, AnEpisodeOfTwoPartsCountsOnce) {
@@ -61,16 +61,14 @@ TEST(MergeResults, AFailureStandsUnlessAnotherPartFinishedTheEpisode) {
   failing.warnings = {{"depth_holes", 2}};
   Results rest = PartOf(whole, {2});
   rest.warnings = {{"depth_holes", 1}};
-  const StatusOr<Results> failed = MergeResults({failing, rest}, kIds);
-  ASSERT_TRUE(failed.ok()) << failed.status().ToString();
-  ASSERT_EQ(failed->failures.size(), 1u);
-  EXPECT_EQ(failed->failures[0].message, "no depth");
-  EXPECT_EQ(failed->warnings.at("depth_holes"), 3);
+  const auto failed = Must(MergeResults({failing, rest}, kIds));
+  ASSERT_EQ(failed.failures.size(), 1u);
+  EXPECT_EQ(failed.failures[0].message, "no depth");
+  EXPECT_EQ(failed.warnings.at("depth_holes"), 3);
 
-  const StatusOr<Results> mended = MergeResults({failing, rest, PartOf(whole, {1})}, kIds);
-  ASSERT_TRUE(mended.ok()) << mended.status().ToString();
-  EXPECT_TRUE(mended->failures.empty());
-  EXPECT_EQ(mended->episodes, whole.episodes);
+  const auto mended = Must(MergeResults({failing, rest, PartOf(whole, {1})}, kIds));
+  EXPECT_TRUE(mended.failures.empty());
+  EXPECT_EQ(mended.episodes, whole.episodes);
 }
 
 TEST(MergeResults, RefusesWhatIsNoWhole) {

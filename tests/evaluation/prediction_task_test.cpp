@@ -11,6 +11,7 @@
 #include "evaluation/episode_evaluation.h"
 #include "evaluation/evaluation_plan.h"
 #include "tests/support/fake_predictor.h"
+#include "tests/support/must.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/temp_folder.h"
 
@@ -26,11 +27,9 @@ class PlaneTaskTest : public ::testing::Test {
     plane.width_px = 64;
     plane.height_px = 48;
     plane.view_count = 4;
-    const auto dir = testing::WritePaintedPlane(folder_.File("plane"), plane);
-    ASSERT_TRUE(dir.ok()) << dir.status().ToString();
-    auto episode = EpisodeReader::Open(*dir);
-    ASSERT_TRUE(episode.ok());
-    episode_ = std::make_unique<EpisodeReader>(*std::move(episode));
+    const auto dir = Must(testing::WritePaintedPlane(folder_.File("plane"), plane));
+    auto episode = Must(EpisodeReader::Open(dir));
+    episode_ = std::make_unique<EpisodeReader>(std::move(episode));
     request_.input_cameras = {"view_0", "view_2"};
     request_.target_cameras = {"view_1"};
   }
@@ -49,20 +48,19 @@ class PlaneTaskTest : public ::testing::Test {
 };
 
 TEST_F(PlaneTaskTest, TargetsAreTheInputsAndTheHeldOutViewAtTheModelsSize) {
-  const auto task = MakePredictionTask(*episode_, metadata_, request_);
-  ASSERT_TRUE(task.ok()) << task.status().ToString();
-  ASSERT_EQ(task->targets.size(), 3u);
-  EXPECT_TRUE(task->targets[0].is_input);
-  EXPECT_EQ(task->targets[2].name, "view_1");
-  EXPECT_FALSE(task->targets[2].is_input);
-  ASSERT_EQ(task->output.render_targets.size(), 6u);  // each picture with its depth
-  EXPECT_EQ(task->output.render_targets[4].name, "view_1");
-  EXPECT_EQ(task->output.render_targets[4].camera->width_px, 32);
-  EXPECT_EQ(task->output.render_targets[5].encoding, ViewEncoding::kDepthF32);
-  EXPECT_EQ(task->step_count, kDefaultStaticSteps);
-  EXPECT_EQ(task->output.steps, (std::vector<int>{0, 1, 2}));
-  EXPECT_EQ(task->actions.kind, ActionKind::kNone);
-  EXPECT_EQ(task->input.observations.size(), 2u);
+  const auto task = Must(MakePredictionTask(*episode_, metadata_, request_));
+  ASSERT_EQ(task.targets.size(), 3u);
+  EXPECT_TRUE(task.targets[0].is_input);
+  EXPECT_EQ(task.targets[2].name, "view_1");
+  EXPECT_FALSE(task.targets[2].is_input);
+  ASSERT_EQ(task.output.render_targets.size(), 6u);  // each picture with its depth
+  EXPECT_EQ(task.output.render_targets[4].name, "view_1");
+  EXPECT_EQ(task.output.render_targets[4].camera->width_px, 32);
+  EXPECT_EQ(task.output.render_targets[5].encoding, ViewEncoding::kDepthF32);
+  EXPECT_EQ(task.step_count, kDefaultStaticSteps);
+  EXPECT_EQ(task.output.steps, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(task.actions.kind, ActionKind::kNone);
+  EXPECT_EQ(task.input.observations.size(), 2u);
 }
 
 TEST_F(PlaneTaskTest, PicturesHaveTheSizeThatIsAskedFor) {
@@ -81,24 +79,22 @@ TEST_F(PlaneTaskTest, PicturesHaveTheSizeThatIsAskedFor) {
 }
 
 TEST_F(PlaneTaskTest, TheTruthOfAStaticSceneHoldsAtEveryStep) {
-  const auto task = MakePredictionTask(*episode_, metadata_, request_);
-  ASSERT_TRUE(task.ok());
-  const auto now = ReadTrueFrame(*episode_, *task, task->targets[2], 0);
-  const auto later = ReadTrueFrame(*episode_, *task, task->targets[2], 2);
+  const auto task = Must(MakePredictionTask(*episode_, metadata_, request_));
+  const auto now = ReadTrueFrame(*episode_, task, task.targets[2], 0);
+  const auto later = ReadTrueFrame(*episode_, task, task.targets[2], 2);
   ASSERT_TRUE(now.ok() && *now && later.ok() && *later);
   EXPECT_EQ((*now)->color.width_px, 32);
   EXPECT_EQ((*now)->color.pixels, (*later)->color.pixels);
 }
 
 TEST_F(PlaneTaskTest, OutsideOfTheWorkspaceIsPaintedWhiteOnRequest) {
-  auto task = MakePredictionTask(*episode_, metadata_, request_);
-  ASSERT_TRUE(task.ok());
-  task->region.workspace = {{-1, -1, 5}, {1, 1, 6}};
-  const auto painted = ReadTrueFrame(*episode_, *task, task->targets[0], 0);
+  auto task = Must(MakePredictionTask(*episode_, metadata_, request_));
+  task.region.workspace = {{-1, -1, 5}, {1, 1, 6}};
+  const auto painted = ReadTrueFrame(*episode_, task, task.targets[0], 0);
   const auto& pixels = (*painted)->color.pixels;
   EXPECT_TRUE(std::all_of(pixels.begin(), pixels.end(), [](int v) { return v == 255; }));
-  task->paint_outside_white = false;
-  const auto plain = ReadTrueFrame(*episode_, *task, task->targets[0], 0);
+  task.paint_outside_white = false;
+  const auto plain = ReadTrueFrame(*episode_, task, task.targets[0], 0);
   EXPECT_NE((*plain)->color.pixels, pixels);
 }
 
@@ -117,12 +113,11 @@ TEST_F(PlaneTaskTest, RefusesUnknownCamerasAndSteps) {
 }
 
 TEST_F(PlaneTaskTest, EvaluationScoresModelAndSplatOfEveryView) {
-  const auto task = MakePredictionTask(*episode_, metadata_, request_);
-  ASSERT_TRUE(task.ok());
+  const auto task = Must(MakePredictionTask(*episode_, metadata_, request_));
   LocalBackend backend(GridPredictor());
   int steps = 0;
   const auto evaluation =
-      EvaluateEpisode(*episode_, *task, &backend,
+      EvaluateEpisode(*episode_, task, &backend,
                       [&](const PredictedStep& step, const std::vector<EvaluatedView>& views) {
                         EXPECT_EQ(step.step, steps++);
                         EXPECT_EQ(views.size(), 3u);
@@ -167,11 +162,10 @@ TEST_F(PlaneTaskTest, EvaluationScoresModelAndSplatOfEveryView) {
 TEST_F(PlaneTaskTest, StaticScenesAreEvaluatedOnHeldOutViews) {
   PlanOptions options;
   options.window_count = 3;
-  const auto requests = PlanEpisode(episode_->manifest(), metadata_, options);
-  ASSERT_TRUE(requests.ok()) << requests.status().ToString();
-  ASSERT_FALSE(requests->empty());
-  EXPECT_LE(requests->size(), 3u);
-  for (const PredictionRequest& request : *requests) {
+  const auto requests = Must(PlanEpisode(episode_->manifest(), metadata_, options));
+  ASSERT_FALSE(requests.empty());
+  EXPECT_LE(requests.size(), 3u);
+  for (const PredictionRequest& request : requests) {
     EXPECT_EQ(request.input_cameras.size(), 2u);
     ASSERT_FALSE(request.target_cameras.empty());
     for (const std::string& held_out : request.target_cameras) {
@@ -182,16 +176,14 @@ TEST_F(PlaneTaskTest, StaticScenesAreEvaluatedOnHeldOutViews) {
 }
 
 TEST_F(PlaneTaskTest, AStaticSceneNeedsNoNamedCameras) {
-  const auto chosen = WithChosenViews(episode_->manifest(), metadata_, {});
-  ASSERT_TRUE(chosen.ok()) << chosen.status().ToString();
-  const auto task = MakePredictionTask(*episode_, metadata_, *chosen);
-  ASSERT_TRUE(task.ok()) << task.status().ToString();
-  ASSERT_EQ(task->targets.size(), 3u);
-  EXPECT_FALSE(task->targets[2].is_input);
+  const auto chosen = Must(WithChosenViews(episode_->manifest(), metadata_, {}));
+  const auto task = Must(MakePredictionTask(*episode_, metadata_, chosen));
+  ASSERT_EQ(task.targets.size(), 3u);
+  EXPECT_FALSE(task.targets[2].is_input);
   // Evaluate's first window is the same one.
   const auto plan = PlanEpisode(episode_->manifest(), metadata_, {});
-  EXPECT_EQ(plan->front().input_cameras, chosen->input_cameras);
-  EXPECT_EQ(plan->front().target_cameras, chosen->target_cameras);
+  EXPECT_EQ(plan->front().input_cameras, chosen.input_cameras);
+  EXPECT_EQ(plan->front().target_cameras, chosen.target_cameras);
 }
 
 TEST_F(PlaneTaskTest, NamedCamerasAndTargetsAreKept) {
@@ -199,10 +191,9 @@ TEST_F(PlaneTaskTest, NamedCamerasAndTargetsAreKept) {
             request_.input_cameras);
   PredictionRequest request;
   request.target_cameras = {"view_0"};
-  const auto chosen = WithChosenViews(episode_->manifest(), metadata_, request);
-  ASSERT_TRUE(chosen.ok()) << chosen.status().ToString();
-  EXPECT_EQ(chosen->target_cameras, request.target_cameras);
-  for (const std::string& input : chosen->input_cameras) EXPECT_NE(input, "view_0");
+  const auto chosen = Must(WithChosenViews(episode_->manifest(), metadata_, request));
+  EXPECT_EQ(chosen.target_cameras, request.target_cameras);
+  for (const std::string& input : chosen.input_cameras) EXPECT_NE(input, "view_0");
   request.target_cameras = {"nowhere"};
   EXPECT_EQ(WithChosenViews(episode_->manifest(), metadata_, request).status().reason(),
             reason::CAMERA_UNKNOWN);
@@ -214,12 +205,10 @@ class MovingCameraTest : public PlaneTaskTest {
     testing::PaintedPlane plane;
     plane.view_count = 5;
     plane.is_moving_camera = true;
-    const auto dir = testing::WritePaintedPlane(folder_.File("moving"), plane);
-    ASSERT_TRUE(dir.ok()) << dir.status().ToString();
-    const auto recording = EpisodeReader::Open(*dir);
-    ASSERT_TRUE(recording.ok()) << recording.status().ToString();
-    ASSERT_EQ(recording->camera_count(), 1);
-    episode_ = std::make_unique<EpisodeReader>(recording->AsStaticViews());
+    const auto dir = Must(testing::WritePaintedPlane(folder_.File("moving"), plane));
+    const auto recording = Must(EpisodeReader::Open(dir));
+    ASSERT_EQ(recording.camera_count(), 1);
+    episode_ = std::make_unique<EpisodeReader>(recording.AsStaticViews());
   }
 };
 
@@ -231,33 +220,29 @@ TEST_F(MovingCameraTest, StepsAreViewsWithTheirOwnPosesAndFrames) {
   RgbImage color;
   DepthImage16 depth;
   testing::RenderPlane(plane, testing::PlaneCamera(plane, 3), &color, &depth);
-  const auto view = episode_->ReadView(0, 3);
-  ASSERT_TRUE(view.ok()) << view.status().ToString();
-  EXPECT_EQ(view->color.pixels, color.pixels);
-  EXPECT_NEAR(view->camera.world_from_camera.translation_m[1], 0.3, 1e-9);
+  const auto view = Must(episode_->ReadView(0, 3));
+  EXPECT_EQ(view.color.pixels, color.pixels);
+  EXPECT_NEAR(view.camera.world_from_camera.translation_m[1], 0.3, 1e-9);
 }
 
 TEST_F(MovingCameraTest, IsPredictedAndEvaluatedFromItsViews) {
-  const auto plan = PlanEpisode(episode_->manifest(), metadata_, {});
-  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
-  const auto task = MakePredictionTask(*episode_, metadata_, plan->front());
-  ASSERT_TRUE(task.ok()) << task.status().ToString();
-  EXPECT_TRUE(task->is_static);
-  ASSERT_EQ(task->targets.size(), 3u);
+  const auto plan = Must(PlanEpisode(episode_->manifest(), metadata_, {}));
+  const auto task = Must(MakePredictionTask(*episode_, metadata_, plan.front()));
+  EXPECT_TRUE(task.is_static);
+  ASSERT_EQ(task.targets.size(), 3u);
   // Two observations of the model's spacing, each with both views taken at one time.
-  ASSERT_EQ(task->input.observations.size(), 2u);
-  const auto& older = task->input.observations[0].views;
-  const auto& newest = task->input.observations[1].views;
+  ASSERT_EQ(task.input.observations.size(), 2u);
+  const auto& older = task.input.observations[0].views;
+  const auto& newest = task.input.observations[1].views;
   EXPECT_EQ(older[0].capture_time_ns, older[1].capture_time_ns);
   EXPECT_NEAR(1e-9 * (newest[0].capture_time_ns - older[0].capture_time_ns),
               metadata_.step_duration_s, 1e-9);
 
   LocalBackend backend(GridPredictor());
-  const auto evaluation = EvaluateEpisode(
-      *episode_, *task, &backend,
-      [](const PredictedStep&, const std::vector<EvaluatedView>&) { return Status::Ok(); }, {});
-  ASSERT_TRUE(evaluation.ok()) << evaluation.status().ToString();
-  EXPECT_TRUE(evaluation->Find(task->targets[2].name, 0)->truth.has_value());
+  const auto evaluation = Must(EvaluateEpisode(
+      *episode_, task, &backend,
+      [](const PredictedStep&, const std::vector<EvaluatedView>&) { return Status::Ok(); }, {}));
+  EXPECT_TRUE(evaluation.Find(task.targets[2].name, 0)->truth.has_value());
 }
 
 TEST(RectifiedView, UndoesTheLensModel) {

@@ -7,6 +7,7 @@
 
 #include "common/json.h"
 #include "tests/evaluation/results_support.h"
+#include "tests/support/must.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer {
@@ -21,25 +22,22 @@ TEST(Results, JsonRoundTripKeepsEveryBit) {
   before.warnings["LOW_VALID_DEPTH"] = 3;
   before.plan = {4, 2, {"a", "b"}, {"c"}};
   const std::string text = ResultsToJson(before).dump();
-  const auto document = ParseJson(text, "test");
-  ASSERT_TRUE(document.ok());
-  const auto after = ParseResults(*document);
-  ASSERT_TRUE(after.ok()) << after.status().ToString();
-  EXPECT_EQ(after->values.size(), before.values.size());
-  EXPECT_EQ(*after->values[0].value, 0.1 + 0.2);
-  EXPECT_EQ(after->episodes, before.episodes);
-  EXPECT_EQ(after->failures[0].message, "color/left/000001.png");
-  EXPECT_EQ(after->warnings, before.warnings);
-  EXPECT_TRUE(nlohmann::json(ResultsToJson(*after)) == *document);
+  const auto document = Must(ParseJson(text, "test"));
+  const auto after = Must(ParseResults(document));
+  EXPECT_EQ(after.values.size(), before.values.size());
+  EXPECT_EQ(*after.values[0].value, 0.1 + 0.2);
+  EXPECT_EQ(after.episodes, before.episodes);
+  EXPECT_EQ(after.failures[0].message, "color/left/000001.png");
+  EXPECT_EQ(after.warnings, before.warnings);
+  EXPECT_TRUE(nlohmann::json(ResultsToJson(after)) == document);
 }
 
 TEST(Results, NullValuesCarryTheirReason) {
   const Results results = MakeResults(1, 1);
   const auto document = ParseJson(ResultsToJson(results).dump(), "test");
-  const auto after = ParseResults(*document);
-  ASSERT_TRUE(after.ok());
-  EXPECT_FALSE(after->values[2].value);
-  EXPECT_EQ(after->values[2].reason, "fewer than 100 pixels");
+  const auto after = Must(ParseResults(*document));
+  EXPECT_FALSE(after.values[2].value);
+  EXPECT_EQ(after.values[2].reason, "fewer than 100 pixels");
 }
 
 TEST(Results, RefusesOtherSchemasAndNewerVersions) {
@@ -64,20 +62,18 @@ TEST(Results, FilesOfEarlierVersionsAreRead) {
   nlohmann::json old = document["values"][0];
   old["metric"] = "mde_m_v1";
   document["values"].push_back(old);
-  const auto earlier = ParseResults(document);
-  ASSERT_TRUE(earlier.ok()) << earlier.status().ToString();
-  EXPECT_FALSE(earlier->plan);
-  EXPECT_TRUE(earlier->metrics.empty() && earlier->subjects.empty() && earlier->particles.empty());
+  const auto earlier = Must(ParseResults(document));
+  EXPECT_FALSE(earlier.plan);
+  EXPECT_TRUE(earlier.metrics.empty() && earlier.subjects.empty() && earlier.particles.empty());
   // What only that version knows stays, last and under its own name.
-  EXPECT_EQ(MetricsOf(*earlier).back(), "mde_m_v1");
+  EXPECT_EQ(MetricsOf(earlier).back(), "mde_m_v1");
 }
 
 TEST(Results, AFileKeepsTheDefinitionsItWasWrittenWith) {
   nlohmann::json document = ResultsToJson(MakeResults(1, 1));
   document["metrics"][std::string(kPsnr)]["definition"] = "as it was";
-  const auto results = ParseResults(document);
-  ASSERT_TRUE(results.ok()) << results.status().ToString();
-  EXPECT_EQ(ResultsToJson(*results)["metrics"][std::string(kPsnr)]["definition"], "as it was");
+  const auto results = Must(ParseResults(document));
+  EXPECT_EQ(ResultsToJson(results)["metrics"][std::string(kPsnr)]["definition"], "as it was");
 }
 
 TEST(Results, FramesOfOneEpisodeAreAveragedFirst) {

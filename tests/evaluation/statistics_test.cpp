@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/random.h"
+#include "tests/support/must.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer {
@@ -80,19 +81,17 @@ TEST(EstimateRunMean, RunsThatDifferWidenTheInterval) {
 // What a seed does to both variants alike is no difference between them.
 TEST(ComparePairedRuns, RunsArePairedBySeed) {
   const RunValues a{{0.5, 0.7}, {0.8, 1.0}}, b{{0.4, 0.6}, {0.7, 0.9}};
-  const auto paired = ComparePairedRuns(a, b);
-  ASSERT_TRUE(paired.ok());
-  EXPECT_EQ(paired->wins, 2);
-  EXPECT_NEAR(paired->difference.interval->low, 0.1, testing::kDoubleSumTolerance);
-  EXPECT_NEAR(paired->difference.interval->high, 0.1, testing::kDoubleSumTolerance);
+  const auto paired = Must(ComparePairedRuns(a, b));
+  EXPECT_EQ(paired.wins, 2);
+  EXPECT_NEAR(paired.difference.interval->low, 0.1, testing::kDoubleSumTolerance);
+  EXPECT_NEAR(paired.difference.interval->high, 0.1, testing::kDoubleSumTolerance);
 }
 
 TEST(ComparePairedRuns, CountsRunsThatAgreeInSign) {
-  const auto paired = ComparePairedRuns({{1, 3}, {5, 2}, {2, 2}}, {{2, 1}, {1, 1}, {2, 2}});
-  ASSERT_TRUE(paired.ok());
-  EXPECT_EQ(paired->run_count, 3);
-  EXPECT_EQ(paired->runs_above, 2);
-  EXPECT_EQ(paired->runs_below, 0);
+  const auto paired = Must(ComparePairedRuns({{1, 3}, {5, 2}, {2, 2}}, {{2, 1}, {1, 1}, {2, 2}}));
+  EXPECT_EQ(paired.run_count, 3);
+  EXPECT_EQ(paired.runs_above, 2);
+  EXPECT_EQ(paired.runs_below, 0);
 }
 
 TEST(ComparePairedRuns, StudentsIntervalIsOverTheRunsMeans) {
@@ -150,12 +149,11 @@ TEST(EstimateMean, IntervalAgreesWithTheNormalOne) {
 TEST(ComparePaired, CountsAndDifference) {
   const std::vector<double> a{1, 2, 3, 4};
   const std::vector<double> b{0, 2, 4, 1};
-  const auto paired = ComparePaired(a, b);
-  ASSERT_TRUE(paired.ok());
-  EXPECT_EQ(paired->wins, 2);
-  EXPECT_EQ(paired->losses, 1);
-  EXPECT_EQ(paired->ties, 1);
-  EXPECT_NEAR(paired->difference.mean, 0.75, testing::kDoubleSumTolerance);
+  const auto paired = Must(ComparePaired(a, b));
+  EXPECT_EQ(paired.wins, 2);
+  EXPECT_EQ(paired.losses, 1);
+  EXPECT_EQ(paired.ties, 1);
+  EXPECT_NEAR(paired.difference.mean, 0.75, testing::kDoubleSumTolerance);
 }
 
 TEST(ComparePaired, RefusesUnequalOrEmptyLists) {

@@ -13,6 +13,7 @@
 #include "common/check.h"
 #include "common/image_codec.h"
 #include "common/npy.h"
+#include "tests/support/must.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/tolerances.h"
@@ -45,8 +46,7 @@ class TrackedParticlesTest : public ::testing::Test {
     camera.camera = testing::PlaneCamera(plane_, 1);
     camera.depth_unit_m = plane_.depth_unit_m;
     manifest.cameras.push_back(camera);
-    auto writer = EpisodeWriter::Create(folder_.File("tracked"), manifest);
-    ASSERT_TRUE(writer.ok()) << writer.status().ToString();
+    auto writer = Must(EpisodeWriter::Create(folder_.File("tracked"), manifest));
     RgbImage color;
     DepthImage16 depth;
     testing::RenderPlane(plane_, camera.camera, &color, &depth);
@@ -55,23 +55,23 @@ class TrackedParticlesTest : public ::testing::Test {
       mask.pixels.push_back(static_cast<std::uint16_t>(Label(i % plane_.width_px)));
     }
     for (int step = 0; step < 2; ++step) {
-      ASSERT_TRUE((*writer)->WriteFrame(step, 0, color, depth).ok());
+      ASSERT_TRUE(writer->WriteFrame(step, 0, color, depth).ok());
       ASSERT_TRUE(
-          (*writer)
+          writer
               ->WriteExtra("truth/mask/left/00000" + std::to_string(step) + ".png", EncodePng(mask))
               .ok());
     }
     const double half = std::numbers::sqrt2 / 2;
     const std::vector<double> poses{0, 0, 0, 0, 0, 0, 1, 0.03, 0, 0, 0, 0, half, half};
     const std::int64_t shape[] = {2, 1, 7};
-    ASSERT_TRUE((*writer)->WriteExtra("truth/object_poses.npy", EncodeNpy(poses, shape)).ok());
+    ASSERT_TRUE(writer->WriteExtra("truth/object_poses.npy", EncodeNpy(poses, shape)).ok());
     const std::string objects =
         R"({"objects": ["block"], "mask_labels": {"left_arm": 2, "right_arm": 3, "first_object": 4}})";
-    ASSERT_TRUE((*writer)
+    ASSERT_TRUE(writer
                     ->WriteExtra("truth/objects.json",
                                  std::vector<std::uint8_t>(objects.begin(), objects.end()))
                     .ok());
-    ASSERT_TRUE((*writer)->Finish().ok());
+    ASSERT_TRUE(writer->Finish().ok());
     frame_ = {camera.camera, color, DepthToMeters(depth)};
   }
 
@@ -134,9 +134,8 @@ TEST_F(TrackedParticlesTest, FollowsTheRigidMotionOfObjectsAndSkipsArms) {
   std::vector<float> particles_m = RowParticles(20);
   const std::size_t seen = particles_m.size() / 3;
   particles_m.insert(particles_m.end(), {0.1f, 0.1f, 0.3f});  // of another camera
-  const auto tracked = Track(*truth, particles_m);
-  ASSERT_TRUE(tracked.ok()) << tracked.status().ToString();
-  const std::set<int> moved = tracked->MovedObjects();
+  const auto tracked = Must(Track(*truth, particles_m));
+  const std::set<int> moved = tracked.MovedObjects();
   EXPECT_EQ(moved, std::set<int>{0});
 
   // By hand: (x, y) of the object goes to (0.03 - y, x).
@@ -149,22 +148,21 @@ TEST_F(TrackedParticlesTest, FollowsTheRigidMotionOfObjectsAndSkipsArms) {
     moved_m += std::hypot(0.03 - y - x, x - y);
   }
   const auto moving_count = static_cast<double>(seen) / 3;
-  const auto still = tracked->Score(kCopyLast, particles_m, 1, moved);
+  const auto still = tracked.Score(kCopyLast, particles_m, 1, moved);
   EXPECT_NEAR(ValueOf(still, kL2Moved), moved_m / moving_count, testing::kFloatPlaceToleranceM);
   EXPECT_NEAR(ValueOf(still, ObjectMetric("block")), moved_m / moving_count,
               testing::kFloatPlaceToleranceM);
   EXPECT_EQ(ValueOf(still, kL2Static), 0);
   EXPECT_EQ(ValueOf(still, kL2Robot), -1);         // no folder says how the arms move
   EXPECT_EQ(ValueOf(still, kL2MovedTouched), -1);  // the episode holds no contacts
-  const auto exact = tracked->Score(kModelSubject, carried_m, 1, moved);
+  const auto exact = tracked.Score(kModelSubject, carried_m, 1, moved);
   EXPECT_NEAR(ValueOf(exact, kL2Moved), 0, testing::kFloatPlaceToleranceM);
   EXPECT_EQ(ValueOf(exact, kL2Static), 0);
-  EXPECT_TRUE(tracked->Score(kModelSubject, particles_m, 0, moved).empty());
-  EXPECT_TRUE(
-      tracked->Score(kModelSubject, particles_m, 2, moved).empty());  // beyond the recording
+  EXPECT_TRUE(tracked.Score(kModelSubject, particles_m, 0, moved).empty());
+  EXPECT_TRUE(tracked.Score(kModelSubject, particles_m, 2, moved).empty());  // beyond the recording
 
   // An object that counts as still in this rollout is part of what stands still.
-  const auto at_rest = tracked->Score(kCopyLast, particles_m, 1, {});
+  const auto at_rest = tracked.Score(kCopyLast, particles_m, 1, {});
   EXPECT_EQ(ValueOf(at_rest, kL2Moved), -1);
   EXPECT_NEAR(ValueOf(at_rest, kL2Static), moved_m / (2 * moving_count),
               testing::kFloatPlaceToleranceM);
@@ -175,9 +173,9 @@ TEST_F(TrackedParticlesTest, FollowsTheRigidMotionOfObjectsAndSkipsArms) {
       mean_m[axis] += (carried_m[3 * i + axis] - particles_m[3 * i + axis]) / moving_count;
     }
   }
-  const ObjectMove move = tracked->MoveOf(0, particles_m, 1);
+  const ObjectMove move = tracked.MoveOf(0, particles_m, 1);
   EXPECT_EQ(move.particle_count, static_cast<int>(seen / 3));
-  const ObjectMove carried = tracked->MoveOf(0, carried_m, 1);
+  const ObjectMove carried = tracked.MoveOf(0, carried_m, 1);
   for (int axis = 0; axis < 3; ++axis) {
     EXPECT_NEAR(move.predicted_m[axis], 0, testing::kFloatPlaceToleranceM) << axis;
     EXPECT_NEAR(move.true_m[axis], mean_m[axis], testing::kFloatPlaceToleranceM) << axis;
@@ -205,9 +203,8 @@ TEST_F(TrackedParticlesTest, PixelsWithoutDepthAndFewParticlesHaveNoScore) {
   for (int u = 4; u < plane_.width_px / 3; ++u) {
     frame_.depth.pixels_m[static_cast<std::size_t>(20) * plane_.width_px + u] = kNotMeasured;
   }
-  const auto tracked = Track(*truth, particles_m);
-  ASSERT_TRUE(tracked.ok()) << tracked.status().ToString();
-  const auto scores = tracked->Score(kModelSubject, particles_m, 1, tracked->MovedObjects());
+  const auto tracked = Must(Track(*truth, particles_m));
+  const auto scores = tracked.Score(kModelSubject, particles_m, 1, tracked.MovedObjects());
   EXPECT_EQ(ValueOf(scores, kL2Moved), -1);  // four are left
   EXPECT_EQ(ValueOf(scores, kL2Static), 0);
   for (const ViewScore& score : scores) EXPECT_EQ(score.value.has_value(), score.reason.empty());
@@ -216,13 +213,10 @@ TEST_F(TrackedParticlesTest, PixelsWithoutDepthAndFewParticlesHaveNoScore) {
 
 TEST(SimulationTruth, IsAbsentWithoutItsFiles) {
   const TempFolder folder;
-  const auto path = testing::WritePaintedPlane(folder.File("plane"));
-  ASSERT_TRUE(path.ok());
-  const auto episode = EpisodeReader::Open(*path);
-  ASSERT_TRUE(episode.ok());
-  const auto truth = SimulationTruth::Open(*episode);
-  ASSERT_TRUE(truth.ok());
-  EXPECT_FALSE(truth->has_value());
+  const auto path = Must(testing::WritePaintedPlane(folder.File("plane")));
+  const auto episode = Must(EpisodeReader::Open(path));
+  const auto truth = Must(SimulationTruth::Open(episode));
+  EXPECT_FALSE(truth.has_value());
 }
 
 }  // namespace

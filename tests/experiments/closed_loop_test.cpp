@@ -10,6 +10,7 @@
 
 #include "common/json.h"
 #include "experiments/planner/trial_journal.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -62,9 +63,7 @@ class ShiftingBackend : public RolloutBackend {
 
 TrialResult TrialBy(Chooser chooser, RolloutBackend* backend = nullptr,
                     const ClosedLoopOptions& options = Options()) {
-  auto result = RunTrial(options, chooser, backend, {});
-  EXPECT_TRUE(result.ok()) << result.status().ToString();
-  return result.ok() ? *std::move(result) : TrialResult{};
+  return Must(RunTrial(options, chooser, backend, {}));
 }
 
 TEST(ClosedLoop, APerfectModelComesNearer) {
@@ -186,21 +185,19 @@ TEST(ClosedLoop, AJournalGoesOnWithItsStudyAlone) {
   trial.has_collided = true;
   trial.decisions.push_back({3, std::nan(""), 0.125, 0.5, 0.75, 40, 17, 16});
   {
-    auto journal = TrialJournal::Open(path, study);
-    ASSERT_TRUE(journal.ok()) << journal.status().ToString();
-    ASSERT_TRUE(journal->Add(trial).ok());
+    auto journal = Must(TrialJournal::Open(path, study));
+    ASSERT_TRUE(journal.Add(trial).ok());
   }
   std::ofstream(path, std::ios::app) << "{\"seed\": 45002, \"choo";  // cut off while writing
   {
-    auto journal = TrialJournal::Open(path, study);
-    ASSERT_TRUE(journal.ok()) << journal.status().ToString();
-    const auto found = journal->Find(45001, Chooser::kTool);
+    auto journal = Must(TrialJournal::Open(path, study));
+    const auto found = journal.Find(45001, Chooser::kTool);
     ASSERT_TRUE(found.has_value());
     EXPECT_EQ(TrialToJson(*found), TrialToJson(trial));
-    EXPECT_FALSE(journal->Find(45001, Chooser::kModel).has_value());
-    EXPECT_FALSE(journal->Find(45002, Chooser::kTool).has_value());
+    EXPECT_FALSE(journal.Find(45001, Chooser::kModel).has_value());
+    EXPECT_FALSE(journal.Find(45002, Chooser::kTool).has_value());
     trial.seed = 45002;
-    ASSERT_TRUE(journal->Add(trial).ok());
+    ASSERT_TRUE(journal.Add(trial).ok());
   }
   EXPECT_TRUE(TrialJournal::Open(path, study)->Find(45002, Chooser::kTool).has_value());
   study.options.limit_s = 5;

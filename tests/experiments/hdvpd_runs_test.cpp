@@ -7,6 +7,7 @@
 #include "common/json.h"
 #include "experiments/hdvpd/runs.h"
 #include "model/files/tensor_header.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -53,13 +54,12 @@ class TrainedRunsTest : public ::testing::Test {
 TEST_F(TrainedRunsTest, ReadsSpeedAndLossOfALogWithABrokenLine) {
   WriteRun("grf_exact-0", "grf_exact");
   WriteRun("unmasked-0", "unmasked");
-  const auto runs = Read({"grf_exact", "unmasked"}, {0});
-  ASSERT_TRUE(runs.ok()) << runs.status().ToString();
-  ASSERT_EQ(runs->size(), 2u);
-  EXPECT_EQ((*runs)[1].name(), "unmasked-0");
-  EXPECT_EQ((*runs)[0].steps_per_s, 2);  // median of 0.5, 0.25, 0.5
-  EXPECT_EQ((*runs)[0].LastValidationLoss(), 0.1);
-  EXPECT_FALSE((*runs)[0].has_diverged);
+  const auto runs = Must(Read({"grf_exact", "unmasked"}, {0}));
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[1].name(), "unmasked-0");
+  EXPECT_EQ(runs[0].steps_per_s, 2);  // median of 0.5, 0.25, 0.5
+  EXPECT_EQ(runs[0].LastValidationLoss(), 0.1);
+  EXPECT_FALSE(runs[0].has_diverged);
 }
 
 TEST_F(TrainedRunsTest, AMissingRunNamesFolderAndCommand) {
@@ -119,20 +119,18 @@ TEST_F(TrainedRunsTest, MarksARunFarAboveTheMedianOfItsVariant) {
   WriteRun("unmasked-0", "unmasked", 64, "0.1");
   WriteRun("unmasked-1", "unmasked", 64, "0.11");
   WriteRun("unmasked-2", "unmasked", 64, "0.3");
-  const auto runs = Read({"unmasked"}, {0, 1, 2});
-  ASSERT_TRUE(runs.ok());
-  EXPECT_FALSE((*runs)[1].has_diverged);
-  EXPECT_TRUE((*runs)[2].has_diverged);
+  const auto runs = Must(Read({"unmasked"}, {0, 1, 2}));
+  EXPECT_FALSE(runs[1].has_diverged);
+  EXPECT_TRUE(runs[2].has_diverged);
 }
 
 TEST_F(TrainedRunsTest, ALossThatIsNotFiniteIsDivergence) {
   WriteRun("unmasked-0", "unmasked");
   WriteRun("unmasked-1", "unmasked");
   WriteRun("unmasked-2", "unmasked", 64, "null");
-  const auto runs = Read({"unmasked"}, {0, 1, 2});
-  ASSERT_TRUE(runs.ok()) << runs.status().ToString();
-  EXPECT_FALSE((*runs)[0].has_diverged);
-  EXPECT_TRUE((*runs)[2].has_diverged);
+  const auto runs = Must(Read({"unmasked"}, {0, 1, 2}));
+  EXPECT_FALSE(runs[0].has_diverged);
+  EXPECT_TRUE(runs[2].has_diverged);
 }
 
 TEST_F(TrainedRunsTest, RefusesARunGivenTwice) {
@@ -157,10 +155,9 @@ TEST_F(TrainedRunsTest, TakesARunThatItsStoppingRuleEnded) {
       << "\n"
       << R"({"kind":"end","step":5,"flat":true})"
       << "\n";
-  const auto runs = Read({"grf_exact"}, {0});
-  ASSERT_TRUE(runs.ok()) << runs.status().ToString();
-  EXPECT_TRUE((*runs)[0].is_flat);
-  EXPECT_EQ((*runs)[0].LastValidationLoss(), 0.7);
+  const auto runs = Must(Read({"grf_exact"}, {0}));
+  EXPECT_TRUE(runs[0].is_flat);
+  EXPECT_EQ(runs[0].LastValidationLoss(), 0.7);
 }
 
 TEST_F(TrainedRunsTest, WhatASearchChoosesMayDifferBetweenVariants) {
@@ -176,9 +173,8 @@ TEST_F(TrainedRunsTest, WhatASearchChoosesMayDifferBetweenVariants) {
   const std::string ones = R"({"kind": "grf_exact", "mask_positivity": "ones", "key_width": 64})";
   change("grf_ones-0", ones,
          R"({"step_count": 5, "learning_rate": [{"from_step": 0, "value": 2}]})");
-  const auto runs = Read({"grf_exact", "grf_ones"}, {0});
-  ASSERT_TRUE(runs.ok()) << runs.status().ToString();
-  EXPECT_EQ((*runs)[1].variant, "grf_ones");
+  const auto runs = Must(Read({"grf_exact", "grf_ones"}, {0}));
+  EXPECT_EQ(runs[1].variant, "grf_ones");
   change("grf_exact-0", ones, R"({"step_count": 5})");
   EXPECT_EQ(Read({"grf_exact"}, {0}).status().reason(), reason::CONFIG_INVALID)
       << "a mask of ones under the name of the learnt one";
@@ -208,9 +204,8 @@ TEST_F(TrainedRunsTest, RefusesWeightsThatTheLogIsAheadOf) {
 TEST_F(TrainedRunsTest, LeavesTornWeightsToTheirEvaluation) {
   WriteRun("grf_exact-0", "grf_exact");
   std::ofstream(folder_.File("grf_exact-0/checkpoint/weights.safetensors")) << "torn";
-  const auto runs = Read({"grf_exact"}, {0});
-  ASSERT_TRUE(runs.ok()) << runs.status().ToString();
-  EXPECT_EQ((*runs)[0].steps_done, 0);
+  const auto runs = Must(Read({"grf_exact"}, {0}));
+  EXPECT_EQ(runs[0].steps_done, 0);
 }
 
 TEST_F(TrainedRunsTest, RefusesWeightsThatDoNotSayTheirSteps) {

@@ -10,6 +10,7 @@
 #include "experiments/learning/plan.h"
 #include "experiments/learning/study.h"
 #include "tests/evaluation/page_checks.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -81,28 +82,25 @@ TEST(LearningStudy, WritesAPageOfItsOwn) {
 TEST(LearningStudy, RunsAPlanAndKeepsWhatIsFinished) {
   SetThreadCount(1);
   const TempFolder folder;
-  const auto plan = ParseLearningPlan(nlohmann::json::parse(kPlan));
-  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  const auto plan = Must(ParseLearningPlan(nlohmann::json::parse(kPlan)));
   StudyProgress progress;
   int epochs = 0;
   progress.on_epoch = [&](std::int64_t, const std::string&, const EpochRecord&) { ++epochs; };
-  const auto study = RunLearningStudy(*plan, folder.path(), progress);
-  ASSERT_TRUE(study.ok()) << study.status().ToString();
+  const auto study = Must(RunLearningStudy(plan, folder.path(), progress));
   EXPECT_EQ(epochs, 2 * 2 * 2);
-  ASSERT_EQ(study->networks.size(), 2u);
-  ASSERT_EQ(study->networks[1].runs.size(), 2u);
-  EXPECT_NE(study->networks[0].runs[0].test.loss, study->networks[0].runs[1].test.loss);
-  EXPECT_EQ(study->trivial.at(1).score, 0.5);
-  const auto json = LearningToJson(*study);
+  ASSERT_EQ(study.networks.size(), 2u);
+  ASSERT_EQ(study.networks[1].runs.size(), 2u);
+  EXPECT_NE(study.networks[0].runs[0].test.loss, study.networks[0].runs[1].test.loss);
+  EXPECT_EQ(study.trivial.at(1).score, 0.5);
+  const auto json = LearningToJson(study);
   EXPECT_EQ(json["networks"][1]["parameters"], 5 * 4 + 4 * 4 + 4 + 4 * 2 + 2);
 
-  const auto again = RunLearningStudy(*plan, folder.path(), progress);
-  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  const auto again = Must(RunLearningStudy(plan, folder.path(), progress));
   EXPECT_EQ(epochs, 2 * 2 * 2);
-  EXPECT_EQ(again->networks[0].runs[1].test.loss, study->networks[0].runs[1].test.loss);
+  EXPECT_EQ(again.networks[0].runs[1].test.loss, study.networks[0].runs[1].test.loss);
 
   // Runs of another plan are not taken for those of this one.
-  LearningPlan other = *plan;
+  LearningPlan other = plan;
   other.training.batch_size = 4;
   const auto refused = RunLearningStudy(other, folder.path(), progress);
   EXPECT_EQ(refused.status().reason(), reason::CONFIG_INVALID);
@@ -112,10 +110,9 @@ TEST(LearningStudy, RunsAPlanAndKeepsWhatIsFinished) {
 TEST(LearningStudy, NamesTheRunOfAnError) {
   SetThreadCount(1);
   const TempFolder folder;
-  auto plan = ParseLearningPlan(nlohmann::json::parse(kPlan));
-  ASSERT_TRUE(plan.ok());
-  plan->networks[1].network.layers[0].options = R"({"order": 3})";
-  const auto study = RunLearningStudy(*plan, folder.path(), {});
+  auto plan = Must(ParseLearningPlan(nlohmann::json::parse(kPlan)));
+  plan.networks[1].network.layers[0].options = R"({"order": 3})";
+  const auto study = RunLearningStudy(plan, folder.path(), {});
   EXPECT_THAT(study.status().field(), HasSubstr("GCN-0:layers[0].options.order"));
 }
 
@@ -146,8 +143,7 @@ TEST(LearningPlan, TheShippedPlansAreValid) {
   int count = 0;
   const std::string folder = std::string(INTERLACER_SOURCE_DIR) + "/experiments/learning/plans";
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const auto plan = ReadLearningPlan(entry.path().string());
-    EXPECT_TRUE(plan.ok()) << plan.status().ToString();
+    Must(ReadLearningPlan(entry.path().string()));
     ++count;
   }
   EXPECT_GE(count, 1);

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <set>
 
+#include "tests/support/must.h"
+
 namespace interlacer {
 namespace {
 
@@ -121,12 +123,11 @@ TEST(Motifs, AreTheGraphsOfTheirNames) {
 TEST(Motifs, ArePresentInPositivesAndAbsentFromWhatReplacesThem) {
   for (const Motif& motif : Motifs()) {
     SCOPED_TRACE(motif.name);
-    const auto made = MotifSet::Make({motif.name, 20, 10, 10, 3});
-    ASSERT_TRUE(made.ok()) << made.status().ToString();
+    const auto made = Must(MotifSet::Make({motif.name, 20, 10, 10, 3}));
     std::int64_t negatives_with_motif = 0;
     for (std::int64_t i = 0; i < 20; ++i) {
       SCOPED_TRACE(i);
-      const Example example = made->At(LearningSplit::kTrain, i);
+      const Example example = made.At(LearningSplit::kTrain, i);
       const Adjacency graph = AdjacencyOf(example);
       for (std::int64_t a = 0; a < example.token_count; ++a) {
         EXPECT_FALSE(graph[a].contains(a));
@@ -141,7 +142,7 @@ TEST(Motifs, ArePresentInPositivesAndAbsentFromWhatReplacesThem) {
         continue;
       }
       // The pair shares its big graph, which is what lies behind the small one.
-      const Adjacency twin = AdjacencyOf(made->At(LearningSplit::kTrain, i - 1));
+      const Adjacency twin = AdjacencyOf(made.At(LearningSplit::kTrain, i - 1));
       const auto big = static_cast<std::int64_t>(twin.size()) - motif.node_count;
       const auto small = static_cast<std::int64_t>(graph.size()) - big;
       ASSERT_GT(small, 0);
@@ -165,9 +166,8 @@ TEST(Motifs, ArePresentInPositivesAndAbsentFromWhatReplacesThem) {
 }
 
 TEST(Motifs, FeaturesAreTheLargestDegreesOfNeighbours) {
-  const auto made = MotifSet::Make({"grid", 4, 2, 2, 0});
-  ASSERT_TRUE(made.ok());
-  const Example example = made->At(LearningSplit::kTrain, 1);
+  const auto made = Must(MotifSet::Make({"grid", 4, 2, 2, 0}));
+  const Example example = made.At(LearningSplit::kTrain, 1);
   const Adjacency graph = AdjacencyOf(example);
   for (std::size_t a = 0; a < graph.size(); ++a) {
     std::multiset<float, std::greater<>> degrees;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/json.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -11,17 +12,15 @@ namespace {
 class PresetTest : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(PresetTest, IsValidAndSurvivesJson) {
-  const auto config = PresetConfig(GetParam());
-  ASSERT_TRUE(config.ok());
-  EXPECT_TRUE(ValidateConfig(*config).ok()) << ValidateConfig(*config).ToString();
-  const auto json = ConfigToJson(*config);
-  const auto read = ParseConfigJson(json.dump());
-  ASSERT_TRUE(read.ok()) << read.status().ToString();
-  EXPECT_EQ(ConfigToJson(*read), json);
-  EXPECT_EQ(read->encoder, config->encoder);
-  EXPECT_EQ(read->network, config->network);
-  EXPECT_EQ(read->renderer.kernel_radii_m, config->renderer.kernel_radii_m);
-  EXPECT_EQ(read->renderer.kernel_bandwidths_m, config->renderer.kernel_bandwidths_m);
+  const auto config = Must(PresetConfig(GetParam()));
+  EXPECT_TRUE(ValidateConfig(config).ok()) << ValidateConfig(config).ToString();
+  const auto json = ConfigToJson(config);
+  const auto read = Must(ParseConfigJson(json.dump()));
+  EXPECT_EQ(ConfigToJson(read), json);
+  EXPECT_EQ(read.encoder, config.encoder);
+  EXPECT_EQ(read.network, config.network);
+  EXPECT_EQ(read.renderer.kernel_radii_m, config.renderer.kernel_radii_m);
+  EXPECT_EQ(read.renderer.kernel_bandwidths_m, config.renderer.kernel_bandwidths_m);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PresetTest, ::testing::ValuesIn(PresetNames()),
@@ -35,28 +34,27 @@ TEST(ConfigTest, TokenCountsOfTheShippedModel) {
 }
 
 TEST(ConfigTest, UnsetKeysComeFromTheBase) {
-  const auto config = ParseConfigJson(R"({"base": "small", "network": {"block_count": 1}})");
-  ASSERT_TRUE(config.ok()) << config.status().ToString();
-  EXPECT_EQ(config->network.block_count, 1);
-  EXPECT_EQ(config->network.width, 64);
-  EXPECT_EQ(config->data.particle_count, 8192);
+  const auto config = Must(ParseConfigJson(R"({"base": "small", "network": {"block_count": 1}})"));
+  EXPECT_EQ(config.network.block_count, 1);
+  EXPECT_EQ(config.network.width, 64);
+  EXPECT_EQ(config.data.particle_count, 8192);
 }
 
 /// Checkpoints hold what differed from nothing when they were written, not from today's presets.
 TEST(ConfigTest, WithoutABaseUnsetKeysKeepTheirFirstMeaning) {
-  const auto stored = ParseConfigJson(R"({"name": "earlier", "tokens": {"fourier_octaves": 6}})");
-  ASSERT_TRUE(stored.ok()) << stored.status().ToString();
-  EXPECT_EQ(stored->robot_motion, RobotMotion::kLearned);
-  EXPECT_EQ(stored->tokens.displacement_scale, 4);
-  EXPECT_FALSE(stored->encoder.color_skip);
-  EXPECT_EQ(stored->graph.scope, GraphScope::kAll);
+  const auto stored =
+      Must(ParseConfigJson(R"({"name": "earlier", "tokens": {"fourier_octaves": 6}})"));
+  EXPECT_EQ(stored.robot_motion, RobotMotion::kLearned);
+  EXPECT_EQ(stored.tokens.displacement_scale, 4);
+  EXPECT_FALSE(stored.encoder.color_skip);
+  EXPECT_EQ(stored.graph.scope, GraphScope::kAll);
 }
 
 TEST(ConfigTest, AColourSkipSurvivesJson) {
-  const auto config = ParseConfigJson(R"({"base": "small", "encoder": {"color_skip": true}})");
-  ASSERT_TRUE(config.ok()) << config.status().ToString();
-  EXPECT_TRUE(config->encoder.color_skip);
-  EXPECT_EQ(ParseConfigJson(ConfigToJson(*config).dump())->encoder, config->encoder);
+  const auto config =
+      Must(ParseConfigJson(R"({"base": "small", "encoder": {"color_skip": true}})"));
+  EXPECT_TRUE(config.encoder.color_skip);
+  EXPECT_EQ(ParseConfigJson(ConfigToJson(config).dump())->encoder, config.encoder);
 }
 
 TEST(ConfigTest, AGraphIndexSurvivesJsonAndTheGridIsNotWritten) {
@@ -114,24 +112,22 @@ TEST(ConfigTest, InPresetsTheRobotMovesExactlyAndTheRestBehindAGate) {
 
 /// Weights of such a configuration fit, whatever its unused windows were.
 TEST(ConfigTest, AFormerConfigurationWithTokensOfTodayIsRead) {
-  const auto config = ParseConfigJson(
+  const auto config = Must(ParseConfigJson(
       R"({"tokens": {"fourier_octaves": 6, "robot": "surface_points", "kinematic_context": false,
-          "kinematic_context_bandwidths_m": [0.8], "displacement_scale": 100}})");
-  ASSERT_TRUE(config.ok()) << config.status().ToString();
-  EXPECT_EQ(config->tokens.fourier_octaves, 6);
-  EXPECT_FALSE(ConfigToJson(*config)["tokens"].contains("robot"));
+          "kinematic_context_bandwidths_m": [0.8], "displacement_scale": 100}})"));
+  EXPECT_EQ(config.tokens.fourier_octaves, 6);
+  EXPECT_FALSE(ConfigToJson(config)["tokens"].contains("robot"));
 }
 
 TEST(ConfigTest, RobotMotionAndAttachmentSurviveJsonAndAreNotWrittenByDefault) {
   EXPECT_FALSE(ConfigToJson(InterlacerConfig()).contains("robot_motion"));
   EXPECT_EQ(ParseConfigJson("{}")->robot_motion, RobotMotion::kLearned);
-  const auto config = ParseConfigJson(
-      R"({"robot_motion": "kinematic", "lifting": {"attach_finger_radius_m": 0.005}})");
-  ASSERT_TRUE(config.ok()) << config.status().ToString();
-  EXPECT_EQ(config->robot_motion, RobotMotion::kKinematic);
-  const auto again = ParseConfigJson(ConfigToJson(*config).dump());
+  const auto config = Must(ParseConfigJson(
+      R"({"robot_motion": "kinematic", "lifting": {"attach_finger_radius_m": 0.005}})"));
+  EXPECT_EQ(config.robot_motion, RobotMotion::kKinematic);
+  const auto again = ParseConfigJson(ConfigToJson(config).dump());
   EXPECT_EQ(again->robot_motion, RobotMotion::kKinematic);
-  EXPECT_EQ(again->lifting, config->lifting);
+  EXPECT_EQ(again->lifting, config.lifting);
   EXPECT_EQ(again->lifting.attach.finger_radius_m, 0.005);
 }
 
@@ -142,14 +138,12 @@ struct Refusal {
 };
 
 TEST(ConfigTest, AnotherLocalLayerByName) {
-  const auto other = WithLocalLayer(*PresetConfig("small"), "message_passing");
-  ASSERT_TRUE(other.ok());
-  EXPECT_EQ(other->network.local.kind, LocalLayer::kMessagePassing);
-  const auto ones = WithLocalLayer(*PresetConfig("small"), "grf_ones");
-  ASSERT_TRUE(ones.ok());
-  EXPECT_EQ(ones->network.local.kind, LocalLayer::kGrfExact);
-  EXPECT_EQ(AttentionVariant(*ones), "grf_ones+linear_relu");
-  EXPECT_EQ(ParseConfigJson(ConfigToJson(*ones).dump())->network.local, ones->network.local);
+  const auto other = Must(WithLocalLayer(*PresetConfig("small"), "message_passing"));
+  EXPECT_EQ(other.network.local.kind, LocalLayer::kMessagePassing);
+  const auto ones = Must(WithLocalLayer(*PresetConfig("small"), "grf_ones"));
+  EXPECT_EQ(ones.network.local.kind, LocalLayer::kGrfExact);
+  EXPECT_EQ(AttentionVariant(ones), "grf_ones+linear_relu");
+  EXPECT_EQ(ParseConfigJson(ConfigToJson(ones).dump())->network.local, ones.network.local);
   const auto wrong = WithLocalLayer(*PresetConfig("small"), "softmax");
   ASSERT_FALSE(wrong.ok());
   EXPECT_EQ(wrong.status().reason(), reason::CONFIG_INVALID);

@@ -23,6 +23,7 @@
 #include "tests/model/plane_scene.h"
 #include "tests/model/test_device.h"
 #include "tests/model/tiny_scene.h"
+#include "tests/support/must.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
@@ -46,18 +47,16 @@ torch::Tensor ToTensor(const std::vector<float>& values) { return at::tensor(val
 
 ModelRun LiftStepAndRender(Predictor* predictor, const SceneInput& input) {
   ModelRun run;
-  const auto scene = predictor->Lift(input);
-  EXPECT_TRUE(scene.ok()) << scene.status().ToString();
-  const auto rollout = predictor->Begin(*scene, Joints(2, 1));
-  EXPECT_TRUE(rollout.ok()) << rollout.status().ToString();
-  run.lifted_features = FeaturesOf(**scene);
-  run.first = **(*rollout)->ReadParticles();
-  const Status stepped = (*rollout)->Step();
+  const auto scene = Must(predictor->Lift(input));
+  const auto rollout = Must(predictor->Begin(scene, Joints(2, 1)));
+  run.lifted_features = FeaturesOf(*scene);
+  run.first = **rollout->ReadParticles();
+  const Status stepped = rollout->Step();
   EXPECT_TRUE(stepped.ok()) << stepped.ToString();
-  run.last = **(*rollout)->ReadParticles();
-  const Camera camera = *(*rollout)->SceneCamera("left");
+  run.last = **rollout->ReadParticles();
+  const Camera camera = *rollout->SceneCamera("left");
   const Status rendered =
-      (*rollout)->RenderRows(camera, 10, 20, RenderMode::kField, true, &run.color, &run.depth);
+      rollout->RenderRows(camera, 10, 20, RenderMode::kField, true, &run.color, &run.depth);
   EXPECT_TRUE(rendered.ok()) << rendered.ToString();
   return run;
 }

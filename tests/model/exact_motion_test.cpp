@@ -22,6 +22,7 @@
 #include "tests/model/plane_robot.h"
 #include "tests/model/plane_scene.h"
 #include "tests/model/tiny_scene.h"
+#include "tests/support/must.h"
 #include "tests/support/tiny_model.h"
 
 namespace interlacer::testing {
@@ -79,9 +80,7 @@ class ExactMotion : public ::testing::Test {
   }
 
   std::unique_ptr<Predictor> Load(std::optional<RobotMotion> motion = {}) const {
-    auto loaded = Predictor::Load(CheckpointDir(), {"tiny", DeviceRequest::kCpu, motion});
-    EXPECT_TRUE(loaded.ok()) << loaded.status().ToString();
-    return *std::move(loaded);
+    return Must(Predictor::Load(CheckpointDir(), {"tiny", DeviceRequest::kCpu, motion}));
   }
 
   std::unique_ptr<Predictor> SaveAndLoad(const Robot& robot) const {
@@ -96,11 +95,8 @@ class ExactMotion : public ::testing::Test {
 std::unique_ptr<Rollout> Begin(Predictor* predictor, const SceneInput& input,
                                const ActionSequence& actions,
                                MotionSource source = MotionSource::kModel) {
-  auto scene = predictor->Lift(input);
-  EXPECT_TRUE(scene.ok()) << scene.status().ToString();
-  auto rollout = predictor->Begin(*scene, actions, source);
-  EXPECT_TRUE(rollout.ok()) << rollout.status().ToString();
-  return *std::move(rollout);
+  auto scene = Must(predictor->Lift(input));
+  return Must(predictor->Begin(scene, actions, source));
 }
 
 void Advance(Rollout* rollout, int steps) {

@@ -24,6 +24,7 @@
 #include "tests/model/plane_scene.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/robots/small_robot.h"
+#include "tests/support/must.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/tiny_model.h"
 
@@ -46,17 +47,13 @@ class PredictorTest : public ::testing::Test {
   static void TearDownTestSuite() { std::filesystem::remove_all(dir_); }
 
   void SetUp() override {
-    auto loaded = Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu});
-    ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
-    predictor_ = *std::move(loaded);
+    auto loaded = Must(Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu}));
+    predictor_ = std::move(loaded);
   }
 
   std::unique_ptr<Rollout> Begin(const SceneInput& input, const ActionSequence& actions) {
-    auto scene = predictor_->Lift(input);
-    EXPECT_TRUE(scene.ok()) << scene.status().ToString();
-    auto rollout = predictor_->Begin(*scene, actions);
-    EXPECT_TRUE(rollout.ok()) << rollout.status().ToString();
-    return *std::move(rollout);
+    auto scene = Must(predictor_->Lift(input));
+    return Must(predictor_->Begin(scene, actions));
   }
 
   Particles RunToEnd(const SceneInput& input, const ActionSequence& actions) {
@@ -132,11 +129,10 @@ TEST_F(PredictorTest, Metadata) {
 
 TEST_F(PredictorTest, StepZeroIsTheReconstruction) {
   const SceneInput input = MakeScene();
-  auto scene = predictor_->Lift(input);
-  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
-  EXPECT_EQ((*scene)->report().cameras.size(), 2u);
-  EXPECT_GT((*scene)->report().candidate_point_count, 256);
-  const auto rollout = *predictor_->Begin(*scene, Joints(2, kSteps));
+  auto scene = Must(predictor_->Lift(input));
+  EXPECT_EQ(scene->report().cameras.size(), 2u);
+  EXPECT_GT(scene->report().candidate_point_count, 256);
+  const auto rollout = *predictor_->Begin(scene, Joints(2, kSteps));
   EXPECT_EQ(rollout->step(), 0);
   const Particles& particles = **rollout->ReadParticles();
   ASSERT_EQ(particles.count, 256);
@@ -178,11 +174,10 @@ TEST_F(PredictorTest, ASpreadIsAskedForBeforeTheFirstStep) {
 }
 
 TEST_F(PredictorTest, WhatMovesByTheRobotAloneIsCertain) {
-  auto exact = Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu, RobotMotion::kKinematic});
-  ASSERT_TRUE(exact.ok());
+  auto exact = Must(Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu, RobotMotion::kKinematic}));
   SceneInput input = MakeScene();
   input.history_actions = {};
-  auto rollout = *(*exact)->Begin(*(*exact)->Lift(input), {});
+  auto rollout = *exact->Begin(*exact->Lift(input), {});
   ASSERT_TRUE(rollout->MeasureSpread().ok());
   ASSERT_TRUE(rollout->Step().ok());
   EXPECT_EQ((*rollout->ReadParticles())->spread_m, std::vector<float>(256, 0));
@@ -398,15 +393,12 @@ TEST_F(PredictorTest, ARolloutOfTheRobotAloneMovesItsPixelsAlone) {
   SceneInput input = MakeScene();
   input.robot = RobotOnThePlane();
   input.history_actions = {ActionKind::kJointPositions, 2, 3, std::vector<float>(6, 0)};
-  const auto scene = predictor_->Lift(input);
-  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
+  const auto scene = Must(predictor_->Lift(input));
   const ActionSequence still{ActionKind::kJointPositions, 2, 3, std::vector<float>(6, 0)};
   ActionSequence turning = still;
   turning.values[0] = turning.values[3] = 0.4f;
   const auto begin = [&](const ActionSequence& actions) {
-    auto rollout = predictor_->Begin(*scene, actions, MotionSource::kRobotOnly);
-    EXPECT_TRUE(rollout.ok()) << rollout.status().ToString();
-    return *std::move(rollout);
+    return Must(predictor_->Begin(scene, actions, MotionSource::kRobotOnly));
   };
   const std::vector<RgbImage> stands = ObservedRollout(begin(still).get(), 2);
   const std::vector<RgbImage> turns = ObservedRollout(begin(turning).get(), 2);
@@ -420,9 +412,8 @@ TEST_F(PredictorTest, ARolloutOfTheRobotAloneMovesItsPixelsAlone) {
 }
 
 TEST_F(PredictorTest, AStillSceneWithExactRobotMotionIsItsFramesAtEveryStep) {
-  auto exact = Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu, RobotMotion::kKinematic});
-  ASSERT_TRUE(exact.ok()) << exact.status().ToString();
-  predictor_ = *std::move(exact);
+  auto exact = Must(Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu, RobotMotion::kKinematic}));
+  predictor_ = std::move(exact);
   SceneInput input = MakeScene();
   input.workspace = Box{{-2, -2, -1}, {2, 2, 2}};
   input.history_actions = {};
@@ -442,10 +433,9 @@ TEST_F(PredictorTest, ASmallerImageIsResampledAndSaid) {
     RenderPlane(plane, view.camera, &view.color, &depth);
     view.depth = DepthToMeters(depth);
   }
-  const auto scene = predictor_->Lift(input);
-  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
+  const auto scene = Must(predictor_->Lift(input));
   bool found = false;
-  for (const Finding& finding : (*scene)->report().findings) {
+  for (const Finding& finding : scene->report().findings) {
     found = found || finding.reason == "IMAGE_RESAMPLED";
   }
   EXPECT_TRUE(found);
@@ -455,9 +445,8 @@ TEST_F(PredictorTest, FindingsNameTheObservation) {
   SceneInput input = MakeScene();
   ASSERT_EQ(input.observations[1].views.size(), 2u);
   input.observations[1].views[1].capture_time_ns += 30'000'000;
-  const auto scene = predictor_->Lift(input);
-  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
-  const std::vector<Finding>& findings = (*scene)->report().findings;
+  const auto scene = Must(predictor_->Lift(input));
+  const std::vector<Finding>& findings = scene->report().findings;
   const auto skew = std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.reason == "CAMERA_SKEW_HIGH";
   });
@@ -559,10 +548,9 @@ TEST_F(PredictorTest, CudaIsStrictAndAutoSaysThatItFellBack) {
   ASSERT_FALSE(strict.ok());
   EXPECT_EQ(strict.status().reason(), reason::DEVICE_ABSENT);
   EXPECT_THAT(strict.status().message(), HasSubstr("no CUDA device"));
-  const auto fallback = Predictor::Load(dir_, {"tiny", DeviceRequest::kAuto});
-  ASSERT_TRUE(fallback.ok()) << fallback.status().ToString();
-  EXPECT_EQ((*fallback)->device_name(), "cpu");
-  EXPECT_TRUE((*fallback)->is_device_fallback());
+  const auto fallback = Must(Predictor::Load(dir_, {"tiny", DeviceRequest::kAuto}));
+  EXPECT_EQ(fallback->device_name(), "cpu");
+  EXPECT_TRUE(fallback->is_device_fallback());
   EXPECT_FALSE(predictor_->is_device_fallback());
 }
 
@@ -575,9 +563,7 @@ class ConfiguredPredictor : public ::testing::Test {
     InitializeWeights(&model, 1);
     PerturbHeads(&model);
     EXPECT_TRUE(SaveCheckpoint(dir_, model, {}).ok());
-    auto loaded = Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu});
-    EXPECT_TRUE(loaded.ok()) << loaded.status().ToString();
-    return *std::move(loaded);
+    return Must(Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu}));
   }
   const std::string dir_ =
       ::testing::TempDir() + "configured_checkpoint_" + std::to_string(getpid());

@@ -7,6 +7,7 @@
 
 #include "common/transforms.h"
 #include "render/observed_renderer.h"
+#include "tests/support/must.h"
 #include "tests/support/observed_frames.h"
 
 namespace interlacer::testing {
@@ -49,14 +50,13 @@ TEST(NearestFirst, GapsWithinASurfaceAreClosedFromTheirSides) {
     if (i % 64 % 6 == 0 || i / 64 % 6 == 0) table.frames[0].depth.pixels_m[i] = kNoDepth;
   }
   const ObservedRenderer renderer = MakeRenderer(table.frames);
-  const auto picture = renderer.RenderNearestFirst(table.camera, renderer.positions_m());
-  ASSERT_TRUE(picture.ok());
+  const auto picture = Must(renderer.RenderNearestFirst(table.camera, renderer.positions_m()));
   const DepthImage true_depth = TableFrame({0.05, 0, 1}, 0).depth;
   for (int row = 12; row < 36; ++row) {
     for (int column = 12; column < 40; ++column) {
-      ASSERT_NEAR(table.RedAt(*picture, row, column), 200 / 255.f, 1e-3f) << row << " " << column;
+      ASSERT_NEAR(table.RedAt(picture, row, column), 200 / 255.f, 1e-3f) << row << " " << column;
       const auto pixel = static_cast<std::size_t>(row * 64 + column);
-      ASSERT_NEAR(picture->depth.pixels_m[pixel], true_depth.pixels_m[pixel], 0.002f);
+      ASSERT_NEAR(picture.depth.pixels_m[pixel], true_depth.pixels_m[pixel], 0.002f);
     }
   }
 }
@@ -64,10 +64,9 @@ TEST(NearestFirst, GapsWithinASurfaceAreClosedFromTheirSides) {
 TEST(NearestFirst, AnotherSurfaceInFrontHides) {
   const TwoViewsOfATable table(0.2);
   const ObservedRenderer renderer = MakeRenderer(table.frames);
-  const auto picture = renderer.RenderNearestFirst(table.camera, renderer.positions_m());
-  ASSERT_TRUE(picture.ok());
-  EXPECT_NEAR(table.RedAt(*picture, 24, 32), 50 / 255.f, 1e-3f);
-  EXPECT_LT(picture->depth.pixels_m[24 * 64 + 32], 0.9f);
+  const auto picture = Must(renderer.RenderNearestFirst(table.camera, renderer.positions_m()));
+  EXPECT_NEAR(table.RedAt(picture, 24, 32), 50 / 255.f, 1e-3f);
+  EXPECT_LT(picture.depth.pixels_m[24 * 64 + 32], 0.9f);
 }
 
 TEST(NearestFirst, WhatMovedIsDrawnWhoeverSawIt) {
@@ -77,9 +76,8 @@ TEST(NearestFirst, WhatMovedIsDrawnWhoeverSawIt) {
   for (std::int64_t i = 0; i < renderer.count(); ++i) {
     if (renderer.frame_of()[i] == 1) positions_m[3 * i + 2] += 0.02f;  // less than the band
   }
-  const auto picture = renderer.RenderNearestFirst(table.camera, positions_m);
-  ASSERT_TRUE(picture.ok());
-  EXPECT_NEAR(table.RedAt(*picture, 24, 32), 50 / 255.f, 1e-3f);
+  const auto picture = Must(renderer.RenderNearestFirst(table.camera, positions_m));
+  EXPECT_NEAR(table.RedAt(picture, 24, 32), 50 / 255.f, 1e-3f);
 }
 
 /// Two frames of a surface that moved: their mean would be a blur.

@@ -9,6 +9,7 @@
 #include "common/random.h"
 #include "common/thread_pool.h"
 #include "common/transforms.h"
+#include "tests/support/must.h"
 #include "tests/support/observed_frames.h"
 #include "tests/support/observed_twin.h"
 
@@ -47,9 +48,8 @@ TEST(ObservedRenderer, DrawsWhatTheSlowDefinitionDraws) {
                                     {frames[1].camera, 1},
                                     {SmallCamera({0.8, 0.8, 0.5}), -1}}) {
     for (const auto& positions_m : {renderer.positions_m(), moved_m}) {
-      const auto picture = renderer.Render(camera, positions_m);
-      ASSERT_TRUE(picture.ok());
-      ExpectSamePicture(*picture, {frames, camera, renderer.positions_m(), positions_m, own});
+      const auto picture = Must(renderer.Render(camera, positions_m));
+      ExpectSamePicture(picture, {frames, camera, renderer.positions_m(), positions_m, own});
     }
   }
 }
@@ -58,10 +58,9 @@ TEST(ObservedRenderer, UnmovedSurfelsGiveTheRecordedFrameBack) {
   const std::vector<ObservedFrame> frames{RandomFrame({1, 0, 0.2}, 3), RandomFrame({0, 1, 0.2}, 4)};
   const ObservedRenderer renderer = MakeRenderer(frames);
   for (const ObservedFrame& frame : frames) {
-    const auto picture = renderer.Render(frame.camera, renderer.positions_m());
-    ASSERT_TRUE(picture.ok());
-    EXPECT_EQ(QuantizeRgb(picture->color).pixels, frame.color.pixels) << "bit for bit";
-    EXPECT_TRUE(std::all_of(picture->coverage.begin(), picture->coverage.end(),
+    const auto picture = Must(renderer.Render(frame.camera, renderer.positions_m()));
+    EXPECT_EQ(QuantizeRgb(picture.color).pixels, frame.color.pixels) << "bit for bit";
+    EXPECT_TRUE(std::all_of(picture.coverage.begin(), picture.coverage.end(),
                             [](float c) { return c == 1; }));
   }
 }
@@ -74,13 +73,12 @@ TEST(ObservedRenderer, PixelsThatDidNotMoveStayEqualBesideOnesThatDid) {
   for (std::int64_t i = 0; i < renderer.count(); ++i) {
     if (renderer.pixel_of()[i] % 24 < 12) positions_m[3 * i + 2] += 100;
   }
-  const auto picture = renderer.Render(frame.camera, positions_m);
-  ASSERT_TRUE(picture.ok());
-  const RgbImage image = QuantizeRgb(picture->color);
+  const auto picture = Must(renderer.Render(frame.camera, positions_m));
+  const RgbImage image = QuantizeRgb(picture.color);
   for (int pixel = 0; pixel < 24 * 18; ++pixel) {
     if (pixel % 24 < 12) {
-      EXPECT_EQ(picture->coverage[pixel], 0) << "a hole";
-      EXPECT_TRUE(std::isnan(picture->depth.pixels_m[pixel]));
+      EXPECT_EQ(picture.coverage[pixel], 0) << "a hole";
+      EXPECT_TRUE(std::isnan(picture.depth.pixels_m[pixel]));
       continue;
     }
     for (int c = 0; c < 3; ++c) {
@@ -102,11 +100,10 @@ TEST(ObservedRenderer, WhatMovesLeavesNoOutlineWithoutDepthBehind) {
     const int column = renderer.pixel_of()[i] % 24;
     if (column >= 4 && column <= 9) positions_m[3 * i + 2] += 100;
   }
-  const auto picture = renderer.Render(frame.camera, positions_m);
-  ASSERT_TRUE(picture.ok());
+  const auto picture = Must(renderer.Render(frame.camera, positions_m));
   for (int pixel = 0; pixel < 24 * 18; ++pixel) {
     const int column = pixel % 24;
-    EXPECT_EQ(picture->coverage[pixel], column >= 3 && column <= 10 ? 0 : 1) << column;
+    EXPECT_EQ(picture.coverage[pixel], column >= 3 && column <= 10 ? 0 : 1) << column;
   }
 }
 
@@ -172,26 +169,24 @@ TEST(ObservedRenderer, ASlantedSurfaceHasNoPinholesFromAbove) {
   const ObservedRenderer renderer = MakeRenderer({TableFrame({0, -0.8, 0.7}, 90)});
   Camera above = TableFrame({0, -0.02, 1.1}, 0).camera;
   above.fx_px = above.fy_px = 100;  // shows a part of what the slanted camera saw
-  const auto picture = renderer.Render(above, renderer.positions_m());
-  ASSERT_TRUE(picture.ok());
-  for (std::size_t i = 0; i < picture->coverage.size(); ++i) {
-    EXPECT_EQ(picture->coverage[i], 1) << "pixel " << i;
-    EXPECT_NEAR(picture->color.pixels[3 * i], 90.0 / 255, kShareTolerance);
+  const auto picture = Must(renderer.Render(above, renderer.positions_m()));
+  for (std::size_t i = 0; i < picture.coverage.size(); ++i) {
+    EXPECT_EQ(picture.coverage[i], 1) << "pixel " << i;
+    EXPECT_NEAR(picture.color.pixels[3 * i], 90.0 / 255, kShareTolerance);
   }
 }
 
 TEST(ObservedRenderer, ASteepSurfaceHasItsOwnDepthAndNoGaps) {
   const ObservedRenderer renderer = MakeRenderer({TableFrame({0, -1.2, 0.5}, 90)});
   const ObservedFrame beside = TableFrame({-0.7, -0.6, 0.4}, 0);
-  const auto picture = renderer.Render(beside.camera, renderer.positions_m());
-  ASSERT_TRUE(picture.ok());
+  const auto picture = Must(renderer.Render(beside.camera, renderer.positions_m()));
   // Beside a part that the first camera saw, by rows three centimetres apart: its depth changes by
   // more than the depth band from one row to the next.
   for (int row = 18; row < 30; ++row) {
     for (int column = 20; column < 44; ++column) {
       const std::size_t i = static_cast<std::size_t>(row) * 64 + column;
-      EXPECT_EQ(picture->coverage[i], 1) << row << ", " << column;
-      EXPECT_NEAR(picture->depth.pixels_m[i], beside.depth.pixels_m[i], 3e-3)
+      EXPECT_EQ(picture.coverage[i], 1) << row << ", " << column;
+      EXPECT_NEAR(picture.depth.pixels_m[i], beside.depth.pixels_m[i], 3e-3)
           << row << ", " << column;
     }
   }
@@ -218,11 +213,10 @@ TEST(ObservedRenderer, EdgesMixColoursButNeverDepths) {
   Camera beside = frame.camera;
   // The square's edges fall three quarters of a pixel from pixels of the wall.
   beside.world_from_camera = LookAt({0.0259, 0.02, 1}, {0.0259, 0.02, 0}, {0, 1, 0});
-  const auto picture = renderer.Render(beside, renderer.positions_m());
-  ASSERT_TRUE(picture.ok());
+  const auto picture = Must(renderer.Render(beside, renderer.positions_m()));
   int near = 0, far = 0, mixed = 0;
-  for (std::size_t i = 0; i < picture->coverage.size(); ++i) {
-    const float depth_m = picture->depth.pixels_m[i], grey = picture->color.pixels[3 * i];
+  for (std::size_t i = 0; i < picture.coverage.size(); ++i) {
+    const float depth_m = picture.depth.pixels_m[i], grey = picture.color.pixels[3 * i];
     if (std::isnan(depth_m)) continue;
     const bool is_near = std::abs(depth_m - 0.7f) < 1e-3f;
     EXPECT_TRUE(is_near || std::abs(depth_m - 1) < 1e-3f) << depth_m;
@@ -241,16 +235,14 @@ TEST(ObservedRenderer, NonFinitePositionsAreLeftOut) {
   const ObservedFrame frame = RandomFrame({1, 0, 0.2}, 8, 0);
   const ObservedRenderer renderer = MakeRenderer({frame});
   const std::vector<float> nowhere(renderer.positions_m().size(), kNoDepth);
-  const auto picture = renderer.Render(frame.camera, nowhere);
-  ASSERT_TRUE(picture.ok());
-  EXPECT_TRUE(std::all_of(picture->coverage.begin(), picture->coverage.end(),
+  const auto picture = Must(renderer.Render(frame.camera, nowhere));
+  EXPECT_TRUE(std::all_of(picture.coverage.begin(), picture.coverage.end(),
                           [](float c) { return c == 0; }));
 }
 
 TEST(ObservedRenderer, NoFrameGivesAnEmptyPicture) {
-  const auto picture = MakeRenderer({}).Render(SmallCamera({1, 0, 0}), {});
-  ASSERT_TRUE(picture.ok());
-  EXPECT_EQ(*std::max_element(picture->coverage.begin(), picture->coverage.end()), 0);
+  const auto picture = Must(MakeRenderer({}).Render(SmallCamera({1, 0, 0}), {}));
+  EXPECT_EQ(*std::max_element(picture.coverage.begin(), picture.coverage.end()), 0);
 }
 
 TEST(ObservedRenderer, RefusesWhatDoesNotFitAndNamesIt) {

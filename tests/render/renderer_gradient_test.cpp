@@ -6,6 +6,7 @@
 #include "render/reference_renderer.h"
 #include "tests/render/render_gradients.h"
 #include "tests/render/render_scene.h"
+#include "tests/support/must.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer {
@@ -90,12 +91,11 @@ RenderGradients MustDifferentiate(PointNerfRenderer& renderer, const RendererCon
                                   const Cloud& cloud, const RandomField& field, const Rays& rays) {
   EXPECT_TRUE(renderer.SetParticles(cloud.positions_m, cloud.features).ok());
   Picture picture(rays.count());
-  auto tape = renderer.RenderForTraining(field.weights(), rays.batch(), picture.outputs());
-  EXPECT_TRUE(tape.ok()) << tape.status().ToString();
+  auto tape = Must(renderer.RenderForTraining(field.weights(), rays.batch(), picture.outputs()));
   const Picture loss = RandomLoss(rays.count(), kLossSeed);
   RenderGradients g = ZeroGradients(config, cloud);
   const Status status =
-      renderer.RenderBackward(field.weights(), **tape, loss.rgb, loss.distance_m, loss.opacity,
+      renderer.RenderBackward(field.weights(), *tape, loss.rgb, loss.distance_m, loss.opacity,
                               g.positions_m, g.features, g.field.gradients());
   EXPECT_TRUE(status.ok()) << status.ToString();
   return g;
@@ -165,15 +165,15 @@ TEST_P(RendererGradientTest, AddsToWhatIsThereAndSkipsWhatIsNotWanted) {
   const std::unique_ptr<PointNerfRenderer> renderer = MakePointNerfRendererWith(config, *kernels_);
   const RenderGradients once = MustDifferentiate(*renderer, config, cloud, field, rays);
   Picture picture(rays.count());
-  const auto tape = renderer->RenderForTraining(field.weights(), rays.batch(), picture.outputs());
-  ASSERT_TRUE(tape.ok());
+  const auto tape =
+      Must(renderer->RenderForTraining(field.weights(), rays.batch(), picture.outputs()));
   // The tape outlives the cloud it was made with.
   ASSERT_TRUE(renderer->SetParticles({}, {}).ok());
   const Picture loss = RandomLoss(rays.count(), kLossSeed);
   RandomField sum = MakeZeroField(config);
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(renderer
-                    ->RenderBackward(field.weights(), **tape, loss.rgb, loss.distance_m,
+                    ->RenderBackward(field.weights(), *tape, loss.rgb, loss.distance_m,
                                      loss.opacity, {}, {}, sum.gradients())
                     .ok());
   }
@@ -188,16 +188,16 @@ TEST_P(RendererGradientTest, RefusesWrongShapes) {
   const RandomField field = MakeRandomField(config, 56);
   const Rays rays = MakeRandomRays(2, config.samples_per_ray, 57);
   Picture picture(2);
-  const auto tape = renderer->RenderForTraining(field.weights(), rays.batch(), picture.outputs());
-  ASSERT_TRUE(tape.ok());
+  const auto tape =
+      Must(renderer->RenderForTraining(field.weights(), rays.batch(), picture.outputs()));
   RandomField grad = MakeZeroField(config);
   const std::vector<float> one_ray(3, 0.f);
   EXPECT_EQ(
-      renderer->RenderBackward(field.weights(), **tape, one_ray, {}, {}, {}, {}, grad.gradients())
+      renderer->RenderBackward(field.weights(), *tape, one_ray, {}, {}, {}, {}, grad.gradients())
           .field(),
       "grad_rgb");
   grad.b2.pop_back();
-  EXPECT_EQ(renderer->RenderBackward(field.weights(), **tape, {}, {}, {}, {}, {}, grad.gradients())
+  EXPECT_EQ(renderer->RenderBackward(field.weights(), *tape, {}, {}, {}, {}, {}, grad.gradients())
                 .field(),
             "field_grad.b2");
 }

@@ -8,6 +8,7 @@
 #include "robots/forward_kinematics.h"
 #include "robots/picture.h"
 #include "tests/robots/small_robot.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -23,9 +24,8 @@ TEST(JointValues, ColumnsAreCalledByJointAndUnit) {
 }
 
 TEST(JointValues, ColumnsMatchInAnyOrderWithOrWithoutUnit) {
-  const auto source = MatchColumns(SmallRobot(), Names{"grip", "turn_rad", "roll"});
-  ASSERT_TRUE(source.ok()) << source.status().ToString();
-  EXPECT_THAT(*source, ElementsAre(1, 2, 0));
+  const auto source = Must(MatchColumns(SmallRobot(), Names{"grip", "turn_rad", "roll"}));
+  EXPECT_THAT(source, ElementsAre(1, 2, 0));
 }
 
 TEST(JointValues, ColumnsThatDoNotMatchTheRobotAreRefused) {
@@ -63,9 +63,8 @@ TEST(JointValues, ValuesByNameComeOverThoseAtRest) {
   Robot robot = SmallRobot();
   robot.links[1].joint.limits = JointLimits{0.5, 2};
   EXPECT_THAT(RestValues(robot), ElementsAre(0.5, 0, 0));
-  const auto values = ParseJointValues(robot, Names{"grip=0.03", "roll_rad=-2.5"});
-  ASSERT_TRUE(values.ok()) << values.status().ToString();
-  EXPECT_THAT(*values, ElementsAre(0.5, -2.5, 0.03));
+  const auto values = Must(ParseJointValues(robot, Names{"grip=0.03", "roll_rad=-2.5"}));
+  EXPECT_THAT(values, ElementsAre(0.5, -2.5, 0.03));
   for (const std::string text : {"grip", "elbow=1", "grip=", "grip=0.01x", "grip=1"}) {
     EXPECT_FALSE(ParseJointValues(robot, Names{text}).ok()) << text;
   }

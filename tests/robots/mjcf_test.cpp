@@ -10,6 +10,7 @@
 #include "robots/joint_values.h"
 #include "robots/make_robot.h"
 #include "robots/robot_folder.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -105,20 +106,18 @@ class PinnedRobots : public ::testing::TestWithParam<ArmCase> {};
 TEST_P(PinnedRobots, MoveAsInMujocoAndComeBackFromTheirFolder) {
   const std::string path =
       std::string(INTERLACER_ROBOT_ASSETS) + "/robots/" + GetParam().folder + "/robot.xml";
-  const auto made = MakeRobot(path, {});
-  ASSERT_TRUE(made.ok()) << made.status().ToString();
-  EXPECT_EQ(static_cast<int>(made->robot.columns.size()), GetParam().column_count);
+  const auto made = Must(MakeRobot(path, {}));
+  EXPECT_EQ(static_cast<int>(made.robot.columns.size()), GetParam().column_count);
   Reference reference(path);
-  ExpectMujocoPoses(made->robot, &reference);
+  ExpectMujocoPoses(made.robot, &reference);
 
   const TempFolder folder;
-  ASSERT_TRUE(WriteRobot(made->robot, folder.path()).ok());
-  const auto read = ReadRobot(folder.path());
-  ASSERT_TRUE(read.ok()) << read.status().ToString();
-  ExpectMujocoPoses(*read, &reference);
-  const std::vector<double> rest = RestValues(*read);
-  EXPECT_EQ(LinkPoses(*read, rest), LinkPoses(made->robot, rest));
-  EXPECT_EQ(read->surface, made->robot.surface);
+  ASSERT_TRUE(WriteRobot(made.robot, folder.path()).ok());
+  const auto read = Must(ReadRobot(folder.path()));
+  ExpectMujocoPoses(read, &reference);
+  const std::vector<double> rest = RestValues(read);
+  EXPECT_EQ(LinkPoses(read, rest), LinkPoses(made.robot, rest));
+  EXPECT_EQ(read.surface, made.robot.surface);
 }
 
 INSTANTIATE_TEST_SUITE_P(Robosuite, PinnedRobots,
@@ -174,33 +173,31 @@ std::string OddJoints(const std::string& equality = "") {
 
 TEST(Mjcf, JointsAroundPointsWithReferencesSlidesAndSeveralOnABody) {
   const TempFolder folder;
-  const auto made = Make(folder, OddJoints());
-  ASSERT_TRUE(made.ok()) << made.status().ToString();
-  EXPECT_EQ(made->robot.name, "tested");
-  EXPECT_THAT(ColumnNames(made->robot),
+  const auto made = Must(Make(folder, OddJoints()));
+  EXPECT_EQ(made.robot.name, "tested");
+  EXPECT_THAT(ColumnNames(made.robot),
               ElementsAre("x_m", "y_m", "yaw_rad", "swing_rad", "twist_rad", "grip_m"));
-  EXPECT_EQ(made->robot.links[FindJoint(made->robot, "yaw")].joint.type, JointType::kContinuous);
+  EXPECT_EQ(made.robot.links[FindJoint(made.robot, "yaw")].joint.type, JointType::kContinuous);
   Reference reference(folder.File("robot.xml"));
-  ExpectMujocoPoses(made->robot, &reference);
+  ExpectMujocoPoses(made.robot, &reference);
 }
 
 TEST(Mjcf, LinearEqualitiesOfJointsAreFollowedAndOthersNamed) {
   const TempFolder folder;
-  const auto made = Make(folder, OddJoints("<weld name='glue' body1='finger' body2='lever'/>"));
-  ASSERT_TRUE(made.ok()) << made.status().ToString();
-  const auto& mimic = made->robot.links[FindJoint(made->robot, "grip_too")].joint.mimic;
+  const auto made =
+      Must(Make(folder, OddJoints("<weld name='glue' body1='finger' body2='lever'/>")));
+  const auto& mimic = made.robot.links[FindJoint(made.robot, "grip_too")].joint.mimic;
   ASSERT_TRUE(mimic);
-  EXPECT_EQ(made->robot.links[mimic->link].joint.name, "grip");
+  EXPECT_EQ(made.robot.links[mimic->link].joint.name, "grip");
   EXPECT_DOUBLE_EQ(mimic->factor, -1);
   EXPECT_DOUBLE_EQ(mimic->offset, 0.001);
-  EXPECT_THAT(made->notes, Contains(AllOf(HasSubstr("'glue'"), HasSubstr("left out"))));
+  EXPECT_THAT(made.notes, Contains(AllOf(HasSubstr("'glue'"), HasSubstr("left out"))));
 }
 
 TEST(Mjcf, VisualGeomsComeBeforeThoseThatCollide) {
   const TempFolder folder;
-  const auto made = Make(folder, OddJoints());
-  ASSERT_TRUE(made.ok()) << made.status().ToString();
-  const Robot& robot = made->robot;
+  const auto made = Must(Make(folder, OddJoints()));
+  const Robot& robot = made.robot;
   const int visual = FindLink(robot, "finger_too");
   std::size_t of_visual = 0;
   for (std::size_t i = 0; i < robot.surface.size(); ++i) {
@@ -210,7 +207,7 @@ TEST(Mjcf, VisualGeomsComeBeforeThoseThatCollide) {
     EXPECT_LT(std::abs(robot.surface.positions_m[i][0]), 0.0101f);
   }
   EXPECT_EQ(of_visual, 300u);
-  EXPECT_THAT(made->notes, Contains(AllOf(HasSubstr("'lever'"), HasSubstr("collision"))));
+  EXPECT_THAT(made.notes, Contains(AllOf(HasSubstr("'lever'"), HasSubstr("collision"))));
 }
 
 TEST(Mjcf, BallJointsAreRefusedAndFreeOnesHeld) {
@@ -221,12 +218,11 @@ TEST(Mjcf, BallJointsAreRefusedAndFreeOnesHeld) {
                   .status()
                   .ToString(),
               AllOf(HasSubstr("joint 'j'"), HasSubstr("ball"), HasSubstr("robot.xml")));
-  const auto made = Make(folder,
-                         "<worldbody><body name='b' pos='1 0 0'><freejoint/><geom size='0.1'/>"
-                         "</body></worldbody>");
-  ASSERT_TRUE(made.ok()) << made.status().ToString();
-  EXPECT_EQ(LinkPoses(made->robot, {})[1].translation_m, (Vec3d{1, 0, 0}));
-  EXPECT_THAT(made->notes, Contains(HasSubstr("'b' moves freely")));
+  const auto made = Must(Make(folder,
+                              "<worldbody><body name='b' pos='1 0 0'><freejoint/><geom size='0.1'/>"
+                              "</body></worldbody>"));
+  EXPECT_EQ(LinkPoses(made.robot, {})[1].translation_m, (Vec3d{1, 0, 0}));
+  EXPECT_THAT(made.notes, Contains(HasSubstr("'b' moves freely")));
 }
 
 TEST(Mjcf, BrokenAndHugeMeshesAreNamedWithLinkAndFile) {

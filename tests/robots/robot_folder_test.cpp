@@ -11,6 +11,7 @@
 #include "common/npy.h"
 #include "robots/forward_kinematics.h"
 #include "tests/robots/small_robot.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -24,16 +25,15 @@ TEST(RobotFolder, ComesBackAsWritten) {
   const TempFolder folder;
   const Robot robot = SmallRobot();
   ASSERT_TRUE(WriteRobot(robot, folder.File("small")).ok());
-  const auto read = ReadRobot(folder.File("small"));
-  ASSERT_TRUE(read.ok()) << read.status().ToString();
-  EXPECT_EQ(read->name, robot.name);
-  EXPECT_EQ(read->source, robot.source);
-  EXPECT_EQ(read->links, robot.links);
-  EXPECT_EQ(read->columns, robot.columns);
-  EXPECT_EQ(read->surface, robot.surface);
-  EXPECT_EQ(read->sha256.size(), 64u);
+  const auto read = Must(ReadRobot(folder.File("small")));
+  EXPECT_EQ(read.name, robot.name);
+  EXPECT_EQ(read.source, robot.source);
+  EXPECT_EQ(read.links, robot.links);
+  EXPECT_EQ(read.columns, robot.columns);
+  EXPECT_EQ(read.surface, robot.surface);
+  EXPECT_EQ(read.sha256.size(), 64u);
   const std::vector<double> values = {0.3, -2.0, 0.02};
-  EXPECT_EQ(LinkPoses(*read, values), LinkPoses(robot, values));
+  EXPECT_EQ(LinkPoses(read, values), LinkPoses(robot, values));
 }
 
 TEST(RobotFolder, ACopyHasTheSameHashAndOtherContentAnother) {
@@ -42,10 +42,9 @@ TEST(RobotFolder, ACopyHasTheSameHashAndOtherContentAnother) {
   const auto robot = ReadRobot(folder.File("small"));
   const auto copy = CopyRobot(folder.File("small"), folder.File("episode/robot"));
   ASSERT_TRUE(robot.ok() && copy.ok());
-  const auto again = ReadRobot(folder.File("episode/robot"));
-  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  const auto again = Must(ReadRobot(folder.File("episode/robot")));
   EXPECT_EQ(copy->sha256, robot->sha256);
-  EXPECT_EQ(again->sha256, robot->sha256);
+  EXPECT_EQ(again.sha256, robot->sha256);
 
   Robot other = SmallRobot();
   other.surface.positions_m[0][0] += 1e-4f;

@@ -12,6 +12,7 @@
 #include "robots/make_robot.h"
 #include "robots/mesh_path.h"
 #include "robots/robot_folder.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -80,7 +81,7 @@ std::string Strip(int count, float length_m) {
 
 TEST(Urdf, PrimitivesGetPointsOnTheirSurface) {
   const TempFolder folder;
-  const auto made = Make(
+  const auto made = Must(Make(
       folder,
       Link("base", Box("0.2 0.4 0.6")) +
           Link("ball",
@@ -89,9 +90,8 @@ TEST(Urdf, PrimitivesGetPointsOnTheirSurface) {
           Link("can",
                "<visual><geometry><cylinder radius='0.05' length='0.3'/></geometry></visual>") +
           Joint("a", "revolute", "base", "ball", "<axis xyz='0 0 2'/>" + kRange) +
-          Joint("b", "continuous", "ball", "can", "<origin xyz='0 1 0' rpy='0 0 1.5'/>"));
-  ASSERT_TRUE(made.ok()) << made.status().ToString();
-  const Robot& robot = made->robot;
+          Joint("b", "continuous", "ball", "can", "<origin xyz='0 1 0' rpy='0 0 1.5'/>")));
+  const Robot& robot = made.robot;
   ASSERT_EQ(robot.surface.size(), 900u);
   EXPECT_EQ(robot.name, "tested");
   EXPECT_THAT(robot.source, HasSubstr("robot.urdf, sha256 "));
@@ -128,19 +128,17 @@ TEST(Urdf, SpeedsAreKeptWhereTheyAreAskedForAndStated) {
   MakeRobotOptions options;
   for (const bool is_asked_for : {false, true}) {
     options.max_speeds = is_asked_for;
-    const auto made = Make(folder, model, options);
-    ASSERT_TRUE(made.ok()) << made.status().ToString();
-    EXPECT_EQ(made->robot.links[1].joint.max_speed,
+    const auto made = Must(Make(folder, model, options));
+    EXPECT_EQ(made.robot.links[1].joint.max_speed,
               is_asked_for ? std::optional(2.5) : std::nullopt);
-    EXPECT_FALSE(made->robot.links[2].joint.max_speed);
+    EXPECT_FALSE(made.robot.links[2].joint.max_speed);
   }
 }
 
 TEST(Urdf, PointsLieEvenlyAndTheirFirstOnesToo) {
   const TempFolder folder;
-  const auto made = Make(folder, Link("base", Box("1 1 1")));
-  ASSERT_TRUE(made.ok()) << made.status().ToString();
-  const auto& points = made->robot.surface.positions_m;
+  const auto made = Must(Make(folder, Link("base", Box("1 1 1"))));
+  const auto& points = made.robot.surface.positions_m;
   // Every place of the top is near one of all 300 points (0.02 m2 each), and of the first 50.
   for (const auto& [count, reach_m] : {std::pair{300, 0.19}, {50, 0.4}}) {
     for (int i = 0; i < 400; ++i) {
@@ -191,8 +189,7 @@ TEST(Urdf, MeshesAreFoundInPackages) {
       AllOf(HasSubstr("--package-path"), HasSubstr("'arm_description'"), HasSubstr("link 'base'")));
   const std::string parent = folder.File("elsewhere"), itself = parent + "/arm_description/";
   for (const std::string& path : {parent, itself}) {
-    const auto made = Make(folder, content, {.package_paths = {path}});
-    EXPECT_TRUE(made.ok()) << made.status().ToString();
+    Must(Make(folder, content, {.package_paths = {path}}));
   }
   // Of a URDF that is named without its folder, the current one is said.
   const auto nowhere = FindMeshFile("package://arm_description/meshes/strip.stl", "", {});
@@ -243,21 +240,19 @@ TEST(Urdf, ColumnsAreChosenAndTheOtherJointsHeld) {
       Joint("grip_too", "prismatic", "hand", "b",
             "<axis xyz='0 1 0'/><limit lower='0.01' upper='0.04' effort='1' velocity='1'/>"
             "<mimic joint='grip' multiplier='-1'/>");
-  auto made = Make(folder, content, {.columns = {"grip", "wrist"}, .gripper = {"hand"}});
-  ASSERT_TRUE(made.ok()) << made.status().ToString();
-  EXPECT_THAT(ColumnNames(made->robot), ElementsAre("grip_m", "wrist_rad"));
-  EXPECT_EQ(made->robot.links[FindLink(made->robot, "base")].part, LinkPart::kBody);
-  EXPECT_EQ(made->robot.links[FindLink(made->robot, "hand")].part, LinkPart::kGripper);
-  EXPECT_EQ(made->robot.links[FindLink(made->robot, "b")].part, LinkPart::kFinger);
+  auto made = Must(Make(folder, content, {.columns = {"grip", "wrist"}, .gripper = {"hand"}}));
+  EXPECT_THAT(ColumnNames(made.robot), ElementsAre("grip_m", "wrist_rad"));
+  EXPECT_EQ(made.robot.links[FindLink(made.robot, "base")].part, LinkPart::kBody);
+  EXPECT_EQ(made.robot.links[FindLink(made.robot, "hand")].part, LinkPart::kGripper);
+  EXPECT_EQ(made.robot.links[FindLink(made.robot, "b")].part, LinkPart::kFinger);
 
-  made = Make(folder, content, {.columns = {"wrist"}});
-  ASSERT_TRUE(made.ok()) << made.status().ToString();
-  EXPECT_THAT(ColumnNames(made->robot), ElementsAre("wrist_rad"));
-  EXPECT_THAT(made->notes, Contains(HasSubstr("held still, being no columns: grip")));
+  made = Must(Make(folder, content, {.columns = {"wrist"}}));
+  EXPECT_THAT(ColumnNames(made.robot), ElementsAre("wrist_rad"));
+  EXPECT_THAT(made.notes, Contains(HasSubstr("held still, being no columns: grip")));
   const std::vector<double> value = {0};
-  const auto poses = LinkPoses(made->robot, value);
-  EXPECT_NEAR(poses[FindLink(made->robot, "a")].translation_m[1], 0.01, 1e-12);
-  EXPECT_NEAR(poses[FindLink(made->robot, "b")].translation_m[1], -0.01, 1e-12);
+  const auto poses = LinkPoses(made.robot, value);
+  EXPECT_NEAR(poses[FindLink(made.robot, "a")].translation_m[1], 0.01, 1e-12);
+  EXPECT_NEAR(poses[FindLink(made.robot, "b")].translation_m[1], -0.01, 1e-12);
 
   EXPECT_THAT(Make(folder, content, {.columns = {"grip_too"}}).status().ToString(),
               AllOf(HasSubstr("ARGUMENT_INVALID"), HasSubstr("'grip_too'"), HasSubstr("wrist")));
@@ -378,9 +373,8 @@ TEST(Urdf, AHugeMeshIsRefusedBeforeItIsRead) {
 TEST(Urdf, AMeshOfAMillionTrianglesIsRead) {
   const TempFolder folder;
   Write(folder.File("fine.stl"), Strip(1'000'000, 1));
-  const auto made = Make(folder, Link("elbow", MeshVisual("fine.stl")));
-  ASSERT_TRUE(made.ok()) << made.status().ToString();
-  EXPECT_EQ(made->robot.surface.size(), 300u);
+  const auto made = Must(Make(folder, Link("elbow", MeshVisual("fine.stl"))));
+  EXPECT_EQ(made.robot.surface.size(), 300u);
 }
 
 TEST(Urdf, LimitsReversedAreRefusedAndJointsWithoutRangeHeld) {
@@ -394,10 +388,9 @@ TEST(Urdf, LimitsReversedAreRefusedAndJointsWithoutRangeHeld) {
   EXPECT_THAT(ErrorOf(links + Joint("j", "revolute", "base", "a", "<axis xyz='0 0 0'/>" + kRange)),
               AllOf(HasSubstr("joint 'j'"), HasSubstr("axis")));
   const TempFolder folder;
-  const auto made = Make(folder, with("lower='0' upper='0'"));
-  ASSERT_TRUE(made.ok()) << made.status().ToString();
-  EXPECT_TRUE(made->robot.columns.empty());
-  EXPECT_THAT(made->notes, Contains(HasSubstr("'j' has no range")));
+  const auto made = Must(Make(folder, with("lower='0' upper='0'")));
+  EXPECT_TRUE(made.robot.columns.empty());
+  EXPECT_THAT(made.notes, Contains(HasSubstr("'j' has no range")));
 }
 
 TEST(Urdf, OtherFilesAreRefused) {
@@ -422,23 +415,21 @@ TEST(JoinRobots, TwoArmsStandInOneTree) {
             "<origin xyz='1 0 0'/><axis xyz='0 0 1'/>" + kRange + "<mimic joint='j'/>");
   std::vector<Robot> arms;
   for (const double x : {-1.0, 1.0}) {
-    const auto made = Make(folder, content, {.world_from_base = {{x, 0, 0}, {0, 0, 0, 1}}});
-    ASSERT_TRUE(made.ok()) << made.status().ToString();
-    arms.push_back(made->robot);
+    const auto made = Must(Make(folder, content, {.world_from_base = {{x, 0, 0}, {0, 0, 0, 1}}}));
+    arms.push_back(made.robot);
   }
   const std::vector<std::string> prefixes = {"left_", "right_"};
-  const auto joined = JoinRobots("pair", arms, prefixes);
-  ASSERT_TRUE(joined.ok()) << joined.status().ToString();
-  EXPECT_THAT(ColumnNames(*joined), ElementsAre("left_j_rad", "right_j_rad"));
-  EXPECT_EQ(joined->surface.size(), 2 * arms[0].surface.size());
+  const auto joined = Must(JoinRobots("pair", arms, prefixes));
+  EXPECT_THAT(ColumnNames(joined), ElementsAre("left_j_rad", "right_j_rad"));
+  EXPECT_EQ(joined.surface.size(), 2 * arms[0].surface.size());
   const std::vector<double> values = {0.3, -0.4}, left = {0.3}, right = {-0.4};
-  const auto poses = LinkPoses(*joined, values);
+  const auto poses = LinkPoses(joined, values);
   const auto one = LinkPoses(arms[0], left), two = LinkPoses(arms[1], right);
   for (std::size_t i = 0; i < one.size(); ++i) {
     EXPECT_EQ(poses[1 + i], one[i]);
     EXPECT_EQ(poses[1 + one.size() + i], two[i]);
   }
-  ASSERT_TRUE(WriteRobot(*joined, folder.File("pair")).ok());
+  ASSERT_TRUE(WriteRobot(joined, folder.File("pair")).ok());
   EXPECT_TRUE(ReadRobot(folder.File("pair")).ok());
   const std::vector<std::string> same = {"", ""};
   EXPECT_THAT(JoinRobots("pair", arms, same).status().ToString(), HasSubstr("each name once"));

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/must.h"
+
 namespace interlacer::testing {
 namespace {
 
@@ -25,13 +27,12 @@ std::string WriteConfig(const std::string& text) {
 }
 
 TEST(Options, DefaultsAreThoseOfTheStructs) {
-  const auto parsed = ParseServerOptions({"--model", "small=/models/small"}, {});
-  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
-  EXPECT_EQ(parsed->options.address, "127.0.0.1:50051");
-  EXPECT_EQ(parsed->options.limits.max_queue_length, 8);
-  ASSERT_EQ(parsed->options.models.size(), 1u);
-  EXPECT_EQ(parsed->options.models[0].first, "small");
-  EXPECT_EQ(parsed->options.models[0].second, "/models/small");
+  const auto parsed = Must(ParseServerOptions({"--model", "small=/models/small"}, {}));
+  EXPECT_EQ(parsed.options.address, "127.0.0.1:50051");
+  EXPECT_EQ(parsed.options.limits.max_queue_length, 8);
+  ASSERT_EQ(parsed.options.models.size(), 1u);
+  EXPECT_EQ(parsed.options.models[0].first, "small");
+  EXPECT_EQ(parsed.options.models[0].second, "/models/small");
 }
 
 TEST(Options, FlagBeatsEnvironmentBeatsFileBeatsDefault) {
@@ -39,33 +40,31 @@ TEST(Options, FlagBeatsEnvironmentBeatsFileBeatsDefault) {
       WriteConfig("model = [\"m=/d\"]\nmax-queue = 1\nmax-steps = 1\nmax-image-side = 1\n");
   const Environment environment = {{"INTERLACER_SERVER_MAX_QUEUE", "2"},
                                    {"INTERLACER_SERVER_MAX_STEPS", "2"}};
-  const auto parsed = ParseServerOptions({"--config", config, "--max-queue", "3"}, environment);
-  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
-  EXPECT_EQ(parsed->options.limits.max_queue_length, 3);
-  EXPECT_EQ(parsed->options.limits.max_step_count, 2);
-  EXPECT_EQ(parsed->options.limits.max_image_side_px, 1);
-  EXPECT_EQ(parsed->options.limits.max_render_target_count, 8);
+  const auto parsed =
+      Must(ParseServerOptions({"--config", config, "--max-queue", "3"}, environment));
+  EXPECT_EQ(parsed.options.limits.max_queue_length, 3);
+  EXPECT_EQ(parsed.options.limits.max_step_count, 2);
+  EXPECT_EQ(parsed.options.limits.max_image_side_px, 1);
+  EXPECT_EQ(parsed.options.limits.max_render_target_count, 8);
 }
 
 TEST(Options, PrintConfigNamesEverySource) {
   const std::string config = WriteConfig("max-steps = 7\n");
-  const auto parsed = ParseServerOptions({"--print-config", "--config", config, "--threads=3"},
-                                         {{"INTERLACER_SERVER_LOG_LEVEL", "error"}});
-  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
-  EXPECT_TRUE(parsed->is_done);
+  const auto parsed = Must(ParseServerOptions({"--print-config", "--config", config, "--threads=3"},
+                                              {{"INTERLACER_SERVER_LOG_LEVEL", "error"}}));
+  EXPECT_TRUE(parsed.is_done);
   for (const char* line : {"max-steps = \"7\"  # file\n", "threads = \"3\"  # flag\n",
                            "log-level = \"error\"  # environment\n",
                            "insecure = \"false\"  # default\n", "max-queue = \"8\"  # default\n"}) {
-    EXPECT_NE(parsed->text.find(line), std::string::npos) << line << parsed->text;
+    EXPECT_NE(parsed.text.find(line), std::string::npos) << line << parsed.text;
   }
 }
 
 TEST(Options, HelpAndVersionAreText) {
   for (const char* flag : {"--help", "--version"}) {
-    const auto parsed = ParseServerOptions({flag}, {});
-    ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
-    EXPECT_TRUE(parsed->is_done);
-    EXPECT_FALSE(parsed->text.empty());
+    const auto parsed = Must(ParseServerOptions({flag}, {}));
+    EXPECT_TRUE(parsed.is_done);
+    EXPECT_FALSE(parsed.text.empty());
   }
   EXPECT_NE(ParseServerOptions({"--help"}, {})->text.find("INTERLACER_SERVER_MAX_QUEUE"),
             std::string::npos);
@@ -89,10 +88,9 @@ TEST(Options, EmptyValuesLeaveTheNextArgumentAlone) {
        {std::pair<Arguments, Environment>{{"--metrics-address=", "--model=m=/d"}, {}},
         {{"--model=m=/d"},
          {{"INTERLACER_SERVER_METRICS_ADDRESS", ""}, {"INTERLACER_SERVER_MAX_QUEUE", "3"}}}}) {
-    const auto parsed = ParseServerOptions(arguments, environment);
-    ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
-    EXPECT_EQ(parsed->options.metrics_address, "");
-    ASSERT_EQ(parsed->options.models.size(), 1u);
+    const auto parsed = Must(ParseServerOptions(arguments, environment));
+    EXPECT_EQ(parsed.options.metrics_address, "");
+    ASSERT_EQ(parsed.options.models.size(), 1u);
   }
 }
 
@@ -121,10 +119,9 @@ TEST(Options, VariablesThatKubernetesInjectsAreLeftAlone) {
                                    {"INTERLACER_SERVER_METRICS_SERVICE_HOST", "10.0.0.12"},
                                    {"INTERLACER_SERVER_METRICS_PORT", "tcp://10.0.0.12:9464"},
                                    {"INTERLACER_SERVER_MAX_QUEUE", "3"}};
-  const auto parsed = ParseServerOptions({"--model=m=/d"}, environment);
-  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
-  EXPECT_EQ(parsed->options.limits.max_queue_length, 3);
-  EXPECT_EQ(parsed->options.address, "127.0.0.1:50051");
+  const auto parsed = Must(ParseServerOptions({"--model=m=/d"}, environment));
+  EXPECT_EQ(parsed.options.limits.max_queue_length, 3);
+  EXPECT_EQ(parsed.options.address, "127.0.0.1:50051");
 }
 
 /// So that nothing which Kubernetes injects is ever taken for an option.
@@ -142,9 +139,8 @@ TEST(Options, NoFlagHasAVariableOfAService) {
 }
 
 TEST(Options, CheckConfigStopsAfterTheChecks) {
-  const auto parsed = ParseServerOptions({"--check-config", "--model=m=/d"}, {});
-  ASSERT_TRUE(parsed.ok());
-  EXPECT_TRUE(parsed->is_done);
+  const auto parsed = Must(ParseServerOptions({"--check-config", "--model=m=/d"}, {}));
+  EXPECT_TRUE(parsed.is_done);
 }
 
 struct BadOptions {

@@ -13,6 +13,7 @@
 
 #include "common/transforms.h"
 #include "tests/support/fake_predictor.h"
+#include "tests/support/must.h"
 
 namespace interlacer::testing {
 namespace {
@@ -40,10 +41,10 @@ WarmUpScene Expecting(std::vector<WarmUpSample> samples, int max_outlier_count =
 
 TEST(WarmUp, WithoutAStoredSceneAPlaneInsideTheWorkspaceIsUsed) {
   FakePredictor predictor;
-  auto scene = ReadWarmUpScene(::testing::TempDir() + "/no_such_checkpoint", predictor.metadata());
-  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
-  EXPECT_TRUE(scene->expected.empty());
-  for (const RgbdView& view : scene->input.observations.back().views) {
+  auto scene =
+      Must(ReadWarmUpScene(::testing::TempDir() + "/no_such_checkpoint", predictor.metadata()));
+  EXPECT_TRUE(scene.expected.empty());
+  for (const RgbdView& view : scene.input.observations.back().views) {
     for (const auto& [u, v] : {std::pair{0, 0}, std::pair{15, 11}}) {
       const Vec3d p = Unproject(view.camera, u, v, view.depth.pixels_m[0]);
       EXPECT_TRUE(
@@ -59,35 +60,30 @@ TEST(WarmUp, ThePlaneHasARobotWhereTheModelTakesOne) {
   metadata.action_columns = {{"elbow_rad", ActionUnit::kRadians, -1, 3, 0},
                              {"gripper_m", ActionUnit::kMeters, 0, 0.1, 0}};
   metadata.kinematic_point_names = {"hand"};
-  const auto joints = ReadWarmUpScene("/no/such/checkpoint", metadata);
-  ASSERT_TRUE(joints.ok());
-  EXPECT_EQ(joints->input.history_actions.kind, ActionKind::kJointPositions);
-  EXPECT_EQ(joints->actions.values, (std::vector<float>{1, 0.05f, 1, 0.05f}));
+  const auto joints = Must(ReadWarmUpScene("/no/such/checkpoint", metadata));
+  EXPECT_EQ(joints.input.history_actions.kind, ActionKind::kJointPositions);
+  EXPECT_EQ(joints.actions.values, (std::vector<float>{1, 0.05f, 1, 0.05f}));
 
   metadata.accepts_joint_positions = false;
-  const auto points = ReadWarmUpScene("/no/such/checkpoint", metadata);
-  ASSERT_TRUE(points.ok());
-  EXPECT_EQ(points->input.history_actions.row_count, metadata.history_step_count);
-  EXPECT_EQ(points->actions.kind, ActionKind::kKinematicPoints);
-  EXPECT_EQ(points->actions.column_count, 3);
+  const auto points = Must(ReadWarmUpScene("/no/such/checkpoint", metadata));
+  EXPECT_EQ(points.input.history_actions.row_count, metadata.history_step_count);
+  EXPECT_EQ(points.actions.kind, ActionKind::kKinematicPoints);
+  EXPECT_EQ(points.actions.column_count, 3);
 
   metadata.accepts_kinematic_points = false;
-  const auto none = ReadWarmUpScene("/no/such/checkpoint", metadata);
-  ASSERT_TRUE(none.ok());
-  EXPECT_EQ(none->actions.kind, ActionKind::kNone);
+  const auto none = Must(ReadWarmUpScene("/no/such/checkpoint", metadata));
+  EXPECT_EQ(none.actions.kind, ActionKind::kNone);
 }
 
 TEST(WarmUp, RunsTwoStepsAndMeasures) {
   FakePredictor predictor;
-  const auto scene = ReadWarmUpScene("/no/such/checkpoint", predictor.metadata());
-  ASSERT_TRUE(scene.ok());
-  const auto result = RunWarmUp(*scene, {}, &predictor);
-  ASSERT_TRUE(result.ok()) << result.status().ToString();
-  EXPECT_EQ(result->steps.size(), 2u);
-  EXPECT_GT(result->ingest_cost_s, 0);
-  EXPECT_GT(result->render_cost_s, 0);
-  EXPECT_GT(result->carry_cost_s, 0);
-  EXPECT_TRUE(CheckWarmUp(*scene, *result).ok());
+  const auto scene = Must(ReadWarmUpScene("/no/such/checkpoint", predictor.metadata()));
+  const auto result = Must(RunWarmUp(scene, {}, &predictor));
+  EXPECT_EQ(result.steps.size(), 2u);
+  EXPECT_GT(result.ingest_cost_s, 0);
+  EXPECT_GT(result.render_cost_s, 0);
+  EXPECT_GT(result.carry_cost_s, 0);
+  EXPECT_TRUE(CheckWarmUp(scene, result).ok());
 }
 
 TEST(WarmUp, CostsGoToTheMetadataThatIsHandedOut) {

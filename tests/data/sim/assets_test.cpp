@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "data/sim/simulator.h"
+#include "tests/support/must.h"
 
 namespace interlacer::sim {
 namespace {
@@ -34,9 +35,8 @@ std::uint32_t TriangleCount(const std::string& stl) {
 TEST(SimplifyStlTest, DropsTrianglesSmallerThanACell) {
   const Triangle large = {0, 0, 0, 1, 0, 0, 0, 1, 0};
   const Triangle tiny = {0, 0, 0, 0.001f, 0, 0, 0, 0.001f, 0};
-  const StatusOr<std::string> simple = SimplifyStl(MakeStl({large, tiny}), 0.01);
-  ASSERT_TRUE(simple.ok()) << simple.status().ToString();
-  EXPECT_EQ(TriangleCount(*simple), 1u);
+  const auto simple = Must(SimplifyStl(MakeStl({large, tiny}), 0.01));
+  EXPECT_EQ(TriangleCount(simple), 1u);
 }
 
 TEST(SimplifyStlTest, RefusesWhatIsNotABinaryStl) {
@@ -57,13 +57,12 @@ TEST(LoadArmMeshesTest, NamesTheMissingFile) {
 }
 
 TEST(LoadArmMeshesTest, ReadsTheRobot) {
-  const StatusOr<std::vector<Asset>> meshes = LoadArmMeshes(DefaultAssetFolder(), KukaIiwa());
-  ASSERT_TRUE(meshes.ok()) << meshes.status().ToString();
-  ASSERT_EQ(meshes->size(), 8u);
+  const auto meshes = Must(LoadArmMeshes(DefaultAssetFolder(), KukaIiwa()));
+  ASSERT_EQ(meshes.size(), 8u);
   // Enough that the smallest link, the flange, stays round; few enough to draw twenty views a
   // second.
   std::uint32_t total = 0;
-  for (const Asset& mesh : *meshes) {
+  for (const Asset& mesh : meshes) {
     EXPECT_GT(TriangleCount(mesh.bytes), 400u) << mesh.name;
     total += TriangleCount(mesh.bytes);
   }

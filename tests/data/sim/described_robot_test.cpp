@@ -15,6 +15,7 @@
 #include "robots/joint_values.h"
 #include "robots/robot_folder.h"
 #include "tests/data/sim/arm_points.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::sim {
@@ -60,37 +61,34 @@ std::string LinkOfBody(std::string body) {
 class DescribedRobots : public ::testing::TestWithParam<RobotSetup> {};
 
 TEST_P(DescribedRobots, ColumnsAreThoseOfTheEpisodes) {
-  const StatusOr<Robot> robot = Describe(GetParam());
-  ASSERT_TRUE(robot.ok()) << robot.status().ToString();
+  const auto robot = Must(Describe(GetParam()));
   const std::vector<StateColumn> columns = StateColumnsOf(GetParam());
-  const std::vector<std::string> names = ColumnNames(*robot);
+  const std::vector<std::string> names = ColumnNames(robot);
   ASSERT_EQ(names.size(), columns.size());
   for (std::size_t c = 0; c < columns.size(); ++c) {
     EXPECT_EQ(names[c], columns[c].name);
-    const JointLimits& limits = *robot->links[robot->columns[c]].joint.limits;
+    const JointLimits& limits = *robot.links[robot.columns[c]].joint.limits;
     EXPECT_EQ(limits.min, columns[c].min);
     EXPECT_EQ(limits.max, columns[c].max);
-    EXPECT_TRUE(robot->links[robot->columns[c]].joint.max_speed);
+    EXPECT_TRUE(robot.links[robot.columns[c]].joint.max_speed);
   }
-  EXPECT_NE(robot->source.find("MIT"), std::string::npos);
+  EXPECT_NE(robot.source.find("MIT"), std::string::npos);
 }
 
 TEST_P(DescribedRobots, EveryBodyOfMujocoIsTheLinkOfItsName) {
-  const StatusOr<Robot> robot = Describe(GetParam());
-  ASSERT_TRUE(robot.ok()) << robot.status().ToString();
+  const auto robot = Must(Describe(GetParam()));
   RandomSequence random(7, RandomStream::kDataGeneration);
   for (int trial = 0; trial < kRandomPoses; ++trial) {
     const ArmStates state = RandomState(GetParam(), random);
-    const StatusOr<World> world = WorldOf(GetParam(), state);
-    ASSERT_TRUE(world.ok()) << world.status().ToString();
-    const std::vector<Transform> poses = LinkPoses(*robot, state);
+    const auto world = Must(WorldOf(GetParam(), state));
+    const std::vector<Transform> poses = LinkPoses(robot, state);
     int compared = 0;
-    for (int body = 1; body < world->model()->nbody; ++body) {
-      const std::string name = LinkOfBody(mj_id2name(world->model(), mjOBJ_BODY, body));
-      const int link = FindLink(*robot, name);
+    for (int body = 1; body < world.model()->nbody; ++body) {
+      const std::string name = LinkOfBody(mj_id2name(world.model(), mjOBJ_BODY, body));
+      const int link = FindLink(robot, name);
       ASSERT_GE(link, 0) << name;
-      const mjtNum* const p = world->data()->xpos + 3 * body;
-      const mjtNum* const q = world->data()->xquat + 4 * body;
+      const mjtNum* const p = world.data()->xpos + 3 * body;
+      const mjtNum* const q = world.data()->xquat + 4 * body;
       const Transform pose = {{p[0], p[1], p[2]}, {q[1], q[2], q[3], q[0]}};
       // A point 1 m away from the link's frame shows its rotation as well.
       for (const Vec3d& point : {Vec3d{0, 0, 0}, Vec3d{0.6, 0, 0.8}, Vec3d{0, 0.6, -0.8}}) {
@@ -104,20 +102,18 @@ TEST_P(DescribedRobots, EveryBodyOfMujocoIsTheLinkOfItsName) {
 }
 
 TEST_P(DescribedRobots, SurfacePointsLieOnWhatIsDrawn) {
-  const StatusOr<Robot> robot = Describe(GetParam());
-  ASSERT_TRUE(robot.ok()) << robot.status().ToString();
-  for (std::size_t i = 1; i < robot->links.size(); ++i) {
-    const auto count = std::count(robot->surface.links.begin(), robot->surface.links.end(),
+  const auto robot = Must(Describe(GetParam()));
+  for (std::size_t i = 1; i < robot.links.size(); ++i) {
+    const auto count = std::count(robot.surface.links.begin(), robot.surface.links.end(),
                                   static_cast<std::int64_t>(i));
-    EXPECT_EQ(count, kSurfacePointsPerLink) << robot->links[i].name;
+    EXPECT_EQ(count, kSurfacePointsPerLink) << robot.links[i].name;
   }
   // A ray from outside along the inverted normal meets the drawn geom at the point.
   RandomSequence random(9, RandomStream::kDataGeneration);
   const ArmStates state = RandomState(GetParam(), random);
-  const StatusOr<World> world = WorldOf(GetParam(), state);
-  ASSERT_TRUE(world.ok()) << world.status().ToString();
-  const std::vector<Transform> poses = LinkPoses(*robot, state);
-  const PosedSurface surface = PoseSurface(*robot, poses);
+  const auto world = Must(WorldOf(GetParam(), state));
+  const std::vector<Transform> poses = LinkPoses(robot, state);
+  const PosedSurface surface = PoseSurface(robot, poses);
   constexpr double kAboveM = 2e-4;
   constexpr mjtByte kDrawnGroups[mjNGROUP] = {1, 1, 1, 0, 0, 0};
   int missed = 0;
@@ -128,8 +124,8 @@ TEST_P(DescribedRobots, SurfacePointsLieOnWhatIsDrawn) {
       from[i] = surface.positions_m[p][i] + kAboveM * surface.normals[p][i];
     }
     int geom = -1;
-    const double distance_m = mj_ray(world->model(), world->data(), from.data(), along.data(),
-                                     kDrawnGroups, 1, -1, &geom);
+    const double distance_m =
+        mj_ray(world.model(), world.data(), from.data(), along.data(), kDrawnGroups, 1, -1, &geom);
     const bool is_there = distance_m >= 0 && std::abs(distance_m - kAboveM) < kAboveM / 2;
     missed += is_there ? 0 : 1;
   }
@@ -144,15 +140,14 @@ INSTANTIATE_TEST_SUITE_P(Setups, DescribedRobots,
 
 TEST(DescribedRobotTest, TheTwoKukasHaveTheKinematicPointsOfOlderCheckpoints) {
   const RobotSetup setup{&KukaIiwa(), 2};
-  const StatusOr<Robot> robot = Describe(setup);
-  ASSERT_TRUE(robot.ok()) << robot.status().ToString();
+  const auto robot = Must(Describe(setup));
   RandomSequence random(11, RandomStream::kDataGeneration);
   for (int trial = 0; trial < kRandomPoses; ++trial) {
     const ArmStates state = RandomState(setup, random);
-    const std::vector<Transform> poses = LinkPoses(*robot, state);
+    const std::vector<Transform> poses = LinkPoses(robot, state);
     const KinematicPoints points = ForwardKinematics(std::span<const double, kStateColumns>(state));
     for (int p = 0; p < kKinematicPoints; ++p) {
-      const int link = FindLink(*robot, KinematicPointNames()[p]);
+      const int link = FindLink(robot, KinematicPointNames()[p]);
       ASSERT_GE(link, 0) << KinematicPointNames()[p];
       for (int i = 0; i < 3; ++i)
         EXPECT_NEAR(poses[link].translation_m[i], points[p][i], kLinkPoseM);
@@ -163,14 +158,12 @@ TEST(DescribedRobotTest, TheTwoKukasHaveTheKinematicPointsOfOlderCheckpoints) {
 /// The folder that checkpoints of the two arms hold; `interlacer simulate` makes it anew in every
 /// episode.
 TEST(DescribedRobotTest, TheFolderOfTheSourcesIsWhatIsMadeAnew) {
-  const StatusOr<Robot> made = Describe({&KukaIiwa(), 2});
-  ASSERT_TRUE(made.ok()) << made.status().ToString();
-  const StatusOr<EncodedRobot> encoded = EncodeRobot(*made);
-  ASSERT_TRUE(encoded.ok()) << encoded.status().ToString();
+  const auto made = Must(Describe({&KukaIiwa(), 2}));
+  const auto encoded = Must(EncodeRobot(made));
   const StatusOr<Robot> committed =
       ReadRobot(std::string(INTERLACER_SOURCE_DIR) + "/robots/kuka_iiwa_bimanual");
   ASSERT_TRUE(committed.ok()) << committed.status().ToString();
-  EXPECT_EQ(committed->sha256, encoded->sha256);
+  EXPECT_EQ(committed->sha256, encoded.sha256);
 }
 
 }  // namespace

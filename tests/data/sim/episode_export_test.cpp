@@ -7,6 +7,7 @@
 
 #include "common/npy.h"
 #include "data/episode_reader.h"
+#include "tests/support/must.h"
 
 namespace interlacer::sim {
 namespace {
@@ -21,9 +22,8 @@ class EpisodeExportTest : public ::testing::Test {
     options.step_count = 3;
     options.width_px = 64;
     options.height_px = 48;
-    StatusOr<SimulatedEpisode> episode = SimulateEpisode(options);
-    ASSERT_TRUE(episode.ok()) << episode.status().ToString();
-    episode_ = *std::move(episode);
+    auto episode = Must(SimulateEpisode(options));
+    episode_ = std::move(episode);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
@@ -36,9 +36,8 @@ class EpisodeExportTest : public ::testing::Test {
 TEST_F(EpisodeExportTest, ReadsBackWhatWasSimulated) {
   const Status written = WriteSimulatedEpisode(episode_, Folder("a"), {.command = "simulate"});
   ASSERT_TRUE(written.ok()) << written.ToString();
-  const StatusOr<EpisodeReader> reader = EpisodeReader::Open(Folder("a"));
-  ASSERT_TRUE(reader.ok()) << reader.status().ToString();
-  const EpisodeManifest& manifest = reader->manifest();
+  const auto reader = Must(EpisodeReader::Open(Folder("a")));
+  const EpisodeManifest& manifest = reader.manifest();
   EXPECT_EQ(manifest.episode_id, "push_block_000051");
   EXPECT_EQ(manifest.step_count, 3);
   EXPECT_EQ(manifest.source.seed, 51u);
@@ -48,22 +47,20 @@ TEST_F(EpisodeExportTest, ReadsBackWhatWasSimulated) {
   for (int step = 0; step < 3; ++step) {
     for (int camera = 0; camera < 2; ++camera) {
       const SimulatedView& view = episode_.steps[step].views[camera];
-      EXPECT_EQ((*reader->ReadColor(step, camera)).pixels, view.color.pixels);
-      EXPECT_EQ((*reader->ReadRawDepth(step, camera)).pixels, view.depth.pixels);
+      EXPECT_EQ((*reader.ReadColor(step, camera)).pixels, view.color.pixels);
+      EXPECT_EQ((*reader.ReadRawDepth(step, camera)).pixels, view.depth.pixels);
     }
     for (int c = 0; c < episode_.setup.column_count(); ++c) {
-      EXPECT_EQ(reader->actions().values[step * episode_.setup.column_count() + c],
+      EXPECT_EQ(reader.actions().values[step * episode_.setup.column_count() + c],
                 episode_.steps[step].commanded[c]);
-      EXPECT_EQ(reader->states().values[step * episode_.setup.column_count() + c],
+      EXPECT_EQ(reader.states().values[step * episode_.setup.column_count() + c],
                 episode_.steps[step].measured[c]);
     }
   }
-  const auto bytes = reader->ReadFile("truth/object_poses.npy");
-  ASSERT_TRUE(bytes.ok()) << bytes.status().ToString();
-  const StatusOr<NpyArray> poses = ParseNpy(*bytes);
-  ASSERT_TRUE(poses.ok()) << poses.status().ToString();
+  const auto bytes = Must(reader.ReadFile("truth/object_poses.npy"));
+  const auto poses = Must(ParseNpy(bytes));
   const auto object_count = static_cast<std::int64_t>(episode_.object_names.size());
-  EXPECT_EQ(poses->shape, (std::vector<std::int64_t>{3, object_count, 7}));
+  EXPECT_EQ(poses.shape, (std::vector<std::int64_t>{3, object_count, 7}));
 }
 
 TEST_F(EpisodeExportTest, EqualEpisodesGiveEqualFolders) {

@@ -12,6 +12,7 @@
 #include "data/robot_agreement.h"
 #include "data/sim/episode_export.h"
 #include "data/validate.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::sim {
@@ -92,10 +93,9 @@ class RobotInPictures : public ::testing::TestWithParam<Drawn> {};
 
 TEST_P(RobotInPictures, AttachmentIsTheRobotAndJointsAgreeWithThePictures) {
   const Recording recording(GetParam());
-  const StatusOr<ValidationReport> report = ValidateEpisode(recording.path());
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_THAT(report->errors, IsEmpty());
-  for (const Finding& finding : report->findings) {
+  const auto report = Must(ValidateEpisode(recording.path()));
+  EXPECT_THAT(report.errors, IsEmpty());
+  for (const Finding& finding : report.findings) {
     EXPECT_NE(finding.reason, kDisagreement) << finding.field << ": " << finding.message;
   }
 
@@ -105,9 +105,8 @@ TEST_P(RobotInPictures, AttachmentIsTheRobotAndJointsAgreeWithThePictures) {
   ASSERT_TRUE(truth.ok() && truth->has_value());
   AttachmentScore score;
   for (int step = 0; step < episode.step_count(); ++step) {
-    const auto of_step = ScoreAttachment(episode, **truth, step);
-    ASSERT_TRUE(of_step.ok()) << of_step.status().ToString();
-    score += *of_step;
+    const auto of_step = Must(ScoreAttachment(episode, **truth, step));
+    score += of_step;
   }
   EXPECT_GT(score.robot_pixels, 10000);
   EXPECT_GT(score.held_pixels, 0);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/support/must.h"
+
 namespace interlacer::sim {
 namespace {
 
@@ -27,9 +29,7 @@ SimulateOptions Options() {
 std::unique_ptr<Trial> Make(const char* task = "push_block") {
   SimulateOptions options = Options();
   options.task = task;
-  auto trial = MakeTrial(options);
-  EXPECT_TRUE(trial.ok()) << trial.status().ToString();
-  return trial.ok() ? *std::move(trial) : nullptr;
+  return Must(MakeTrial(options));
 }
 
 double ApartM(const Vec3d& a, const Vec3d& b) {
@@ -154,10 +154,9 @@ TEST(LiftTrial, ThePartsOfACanAreWithinItsCylinder) {
 TEST(LiftTrial, TheBlindGraspKnowsTheGoalAlone) {
   const Vec3d goal_m = {-0.05, 0.05, 0.2};
   const auto trial = Make("lift_can");
-  const auto blind = trial->Blind(goal_m, kLiftSteps);
-  ASSERT_TRUE(blind.ok()) << blind.status().ToString();
+  const auto blind = Must(trial->Blind(goal_m, kLiftSteps));
   double nearest_m = 1;
-  for (const auto& tool : blind->tools) {
+  for (const auto& tool : blind.tools) {
     nearest_m = std::min(nearest_m, ApartM(tool.position_m, goal_m));
   }
   EXPECT_LE(nearest_m, kSameM);

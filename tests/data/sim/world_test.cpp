@@ -13,6 +13,7 @@
 #include "data/sim/simulator.h"
 #include "data/sim/tools.h"
 #include "tests/data/sim/arm_points.h"
+#include "tests/support/must.h"
 
 namespace interlacer::sim {
 namespace {
@@ -62,9 +63,8 @@ TEST(WorldTest, ForwardKinematicsEqualsMujoco) {
     for (int c = 0; c < kStateColumns; ++c) {
       state[c] = random.Uniform(StateColumnsOf({})[c].min, StateColumnsOf({})[c].max);
     }
-    const StatusOr<World> world = MakeWorld(MakeScene(state));
-    ASSERT_TRUE(world.ok()) << world.status().ToString();
-    const std::vector<Vec3d> bodies = KinematicBodies(*world);
+    const auto world = Must(MakeWorld(MakeScene(state)));
+    const std::vector<Vec3d> bodies = KinematicBodies(world);
     const KinematicPoints points = ForwardKinematics(std::span<const double, kStateColumns>(state));
     ASSERT_EQ(bodies.size(), points.size());
     for (std::size_t p = 0; p < points.size(); ++p) {
@@ -82,9 +82,8 @@ TEST(WorldTest, HeldToolsLeaveTheKinematicsAlone) {
   for (int c = 0; c < kStateColumns; ++c) {
     scene.first_state[c] = random.Uniform(StateColumnsOf({})[c].min, StateColumnsOf({})[c].max);
   }
-  const StatusOr<World> world = MakeWorld(scene);
-  ASSERT_TRUE(world.ok()) << world.status().ToString();
-  const std::vector<Vec3d> bodies = KinematicBodies(*world);
+  const auto world = Must(MakeWorld(scene));
+  const std::vector<Vec3d> bodies = KinematicBodies(world);
   const KinematicPoints points =
       ForwardKinematics(std::span<const double, kStateColumns>(scene.first_state));
   ASSERT_EQ(bodies.size(), points.size());
@@ -103,28 +102,26 @@ ArmStates Resting() {
 }
 
 TEST(WorldTest, ServosArriveAtTheirTargets) {
-  StatusOr<World> world = MakeWorld(MakeScene(Resting()));
-  ASSERT_TRUE(world.ok()) << world.status().ToString();
+  auto world = Must(MakeWorld(MakeScene(Resting())));
   ArmStates target = Resting();
   for (int c = 0; c < kStateColumns; ++c) {
     target[c] += c % kArmColumns == kJointCount ? 0.03 : 0.2;
   }
-  world->Advance(target, 0.5);
-  const ArmStates measured = world->Measured();
+  world.Advance(target, 0.5);
+  const ArmStates measured = world.Measured();
   for (int c = 0; c < kStateColumns; ++c) {
     EXPECT_NEAR(measured[c], target[c], kTrackingRad) << StateColumnsOf({})[c].name;
   }
-  EXPECT_EQ(world->Commanded(), target);
-  EXPECT_FALSE(world->ArmCollided());
+  EXPECT_EQ(world.Commanded(), target);
+  EXPECT_FALSE(world.ArmCollided());
 }
 
 TEST(WorldTest, AnArmThatReachesIntoTheTableIsNoticed) {
-  StatusOr<World> world = MakeWorld(MakeScene(Resting()));
-  ASSERT_TRUE(world.ok()) << world.status().ToString();
+  auto world = Must(MakeWorld(MakeScene(Resting())));
   ArmStates target = Resting();
   target[1] = 1.6;  // shoulder of the left arm, forwards and down
-  world->Advance(target, 1.0);
-  EXPECT_TRUE(world->ArmCollided());
+  world.Advance(target, 1.0);
+  EXPECT_TRUE(world.ArmCollided());
 }
 
 TEST(WorldTest, OverlapIsMeasured) {
@@ -134,9 +131,8 @@ TEST(WorldTest, OverlapIsMeasured) {
   box.half_size_m = {0.03, 0.03, 0.03};
   box.world_from_object.translation_m = {0, 0, 0.03 - 0.007};  // 7 mm into the table
   scene.objects = {box};
-  const StatusOr<World> world = MakeWorld(scene);
-  ASSERT_TRUE(world.ok()) << world.status().ToString();
-  EXPECT_NEAR(world->DeepestContactM(), 0.007, 1e-4);
+  const auto world = Must(MakeWorld(scene));
+  EXPECT_NEAR(world.DeepestContactM(), 0.007, 1e-4);
 }
 
 /// MuJoCo's own contact of an upright cylinder with a plane goes out now and then for a few steps:
@@ -158,14 +154,13 @@ TEST(WorldTest, CylindersRestForAQuarterOfAMinute) {
                                                 std::cos(half_yaw_rad)};
     scene.objects.push_back(cylinder);
   }
-  StatusOr<World> world = MakeWorld(scene);
-  ASSERT_TRUE(world.ok()) << world.status().ToString();
-  world->Advance(Resting(), 1.0);
-  const std::vector<Transform> rested = world->ObjectPoses();
+  auto world = Must(MakeWorld(scene));
+  world.Advance(Resting(), 1.0);
+  const std::vector<Transform> rested = world.ObjectPoses();
   double farthest_m = 0;
   for (int moment = 0; moment < 15 / 0.02; ++moment) {
-    world->Advance(Resting(), 0.02);
-    const std::vector<Transform> poses = world->ObjectPoses();
+    world.Advance(Resting(), 0.02);
+    const std::vector<Transform> poses = world.ObjectPoses();
     for (std::size_t o = 0; o < poses.size(); ++o) {
       for (int i = 0; i < 3; ++i) {
         const double moved_m = poses[o].translation_m[i] - rested[o].translation_m[i];

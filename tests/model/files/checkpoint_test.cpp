@@ -16,6 +16,7 @@
 #include "model/files/checkpoint_export.h"
 #include "robots/robot_folder.h"
 #include "tests/robots/small_robot.h"
+#include "tests/support/must.h"
 #include "tests/support/tiny_model.h"
 
 namespace interlacer::testing {
@@ -56,24 +57,22 @@ class CheckpointTest : public ::testing::Test {
 };
 
 TEST_F(CheckpointTest, RoundTrip) {
-  const auto loaded = LoadCheckpoint(dir_, {});
-  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
+  const auto loaded = Must(LoadCheckpoint(dir_, {}));
   WorldModel original(TinyConfig());
   InitializeWeights(&original, 1);
   const auto expected = original.named_parameters();
-  for (const auto& item : loaded->model->named_parameters()) {
+  for (const auto& item : loaded.model->named_parameters()) {
     EXPECT_TRUE(at::equal(item.value(), expected[item.key()])) << item.key();
   }
-  EXPECT_EQ(ConfigToJson(loaded->model->config()), ConfigToJson(TinyConfig()));
-  EXPECT_EQ(loaded->metadata.at("trained_step_count"), "3");
-  EXPECT_EQ(loaded->weights_sha256, *Sha256OfFile(Weights()));
-  EXPECT_EQ(loaded->config_sha256, *Sha256OfFile(dir_ + "/config.json"));
+  EXPECT_EQ(ConfigToJson(loaded.model->config()), ConfigToJson(TinyConfig()));
+  EXPECT_EQ(loaded.metadata.at("trained_step_count"), "3");
+  EXPECT_EQ(loaded.weights_sha256, *Sha256OfFile(Weights()));
+  EXPECT_EQ(loaded.config_sha256, *Sha256OfFile(dir_ + "/config.json"));
 }
 
 TEST_F(CheckpointTest, ExportedWeightsAreRoundedToFloat16) {
   const std::string exported_dir = dir_ + "/exported";
-  const auto hashes = ExportCheckpoint(dir_, exported_dir);
-  ASSERT_TRUE(hashes.ok()) << hashes.status().ToString();
+  const auto hashes = Must(ExportCheckpoint(dir_, exported_dir));
   const auto original = LoadCheckpoint(dir_, {}), exported = LoadCheckpoint(exported_dir, {});
   ASSERT_TRUE(exported.ok()) << exported.status().ToString();
   const auto expected = original->model->named_parameters();
@@ -85,8 +84,8 @@ TEST_F(CheckpointTest, ExportedWeightsAreRoundedToFloat16) {
   EXPECT_EQ(ConfigToJson(exported->model->config()), ConfigToJson(TinyConfig()));
   EXPECT_EQ(exported->metadata.at("trained_step_count"), "3");
   EXPECT_EQ(exported->metadata.at(kExportedFromKey), original->weights_sha256);
-  EXPECT_EQ(hashes->from_sha256, original->weights_sha256);
-  EXPECT_EQ(hashes->to_sha256, exported->weights_sha256);
+  EXPECT_EQ(hashes.from_sha256, original->weights_sha256);
+  EXPECT_EQ(hashes.to_sha256, exported->weights_sha256);
   EXPECT_LT(std::filesystem::file_size(exported_dir + "/weights.safetensors"),
             std::filesystem::file_size(Weights()) * 2 / 3);
 }
@@ -96,9 +95,8 @@ TEST_F(CheckpointTest, WeightsMayBeBfloat16) {
   NamedTensors rounded;
   for (auto& [name, tensor] : file.tensors) rounded[name] = tensor = tensor.to(at::kBFloat16);
   ASSERT_TRUE(WriteTensorFile(Weights(), file).ok());
-  const auto loaded = LoadCheckpoint(dir_, {});
-  ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
-  for (const auto& item : loaded->model->named_parameters()) {
+  const auto loaded = Must(LoadCheckpoint(dir_, {}));
+  for (const auto& item : loaded.model->named_parameters()) {
     EXPECT_TRUE(at::equal(item.value(), rounded[item.key()].to(at::kFloat))) << item.key();
   }
 }
@@ -172,12 +170,11 @@ TEST_F(RobotCheckpointTest, HoldsItAndKeepsItWhenExported) {
   const std::string exported = dir_ + "/exported";
   ASSERT_TRUE(ExportCheckpoint(dir_, exported).ok());
   for (const std::string& dir : {dir_, exported}) {
-    const auto loaded = LoadCheckpoint(dir, {});
-    ASSERT_TRUE(loaded.ok()) << loaded.status().ToString();
-    ASSERT_NE(loaded->robot, nullptr);
-    EXPECT_EQ(loaded->robot->name, "small");
-    EXPECT_EQ(loaded->robot->sha256, sha256_);
-    EXPECT_EQ(loaded->metadata.at(kRobotSha256Key), sha256_);
+    const auto loaded = Must(LoadCheckpoint(dir, {}));
+    ASSERT_NE(loaded.robot, nullptr);
+    EXPECT_EQ(loaded.robot->name, "small");
+    EXPECT_EQ(loaded.robot->sha256, sha256_);
+    EXPECT_EQ(loaded.metadata.at(kRobotSha256Key), sha256_);
   }
 }
 

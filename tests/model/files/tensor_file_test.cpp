@@ -9,6 +9,7 @@
 #include <string>
 
 #include "common/file_io.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -55,13 +56,12 @@ TEST_F(TensorFileTest, RoundTripKeepsBits) {
   file.tensors["empty"] = at::empty({0, 3}, at::kFloat);
   file.metadata = {{"trained_step_count", "12"}, {"note", "\"quoted\" \xc3\xa9"}};
   ASSERT_TRUE(WriteTensorFile(path_, file).ok());
-  const auto read = ReadTensorFile(path_);
-  ASSERT_TRUE(read.ok()) << read.status().ToString();
-  EXPECT_EQ(read->metadata, file.metadata);
-  ASSERT_EQ(read->tensors.size(), file.tensors.size());
+  const auto read = Must(ReadTensorFile(path_));
+  EXPECT_EQ(read.metadata, file.metadata);
+  ASSERT_EQ(read.tensors.size(), file.tensors.size());
   for (const auto& [name, tensor] : file.tensors) {
-    EXPECT_TRUE(at::equal(read->tensors.at(name), tensor)) << name;
-    EXPECT_EQ(read->tensors.at(name).scalar_type(), tensor.scalar_type()) << name;
+    EXPECT_TRUE(at::equal(read.tensors.at(name), tensor)) << name;
+    EXPECT_EQ(read.tensors.at(name).scalar_type(), tensor.scalar_type()) << name;
   }
 }
 
@@ -102,9 +102,8 @@ TEST_F(TensorFileTest, BytesOfOtherWriters) {
            R"("u":{"dtype":"U8","shape":[1],"data_offsets":[8,9]},)"
            R"("z":{"dtype":"BOOL","shape":[1],"data_offsets":[9,10]}})",
            std::string("\x80\x3f\x40\xc0\xfe\xff\xff\xff\xff\x01", 10));
-  const auto file = ReadTensorFile(path_);
-  ASSERT_TRUE(file.ok()) << file.status().ToString();
-  const NamedTensors& t = file->tensors;
+  const auto file = Must(ReadTensorFile(path_));
+  const NamedTensors& t = file.tensors;
   EXPECT_EQ(t.at("b")[0].item<float>(), 1);
   EXPECT_EQ(t.at("b")[1].item<float>(), -3);
   EXPECT_EQ(t.at("i").item<int>(), -2);

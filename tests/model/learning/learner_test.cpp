@@ -11,6 +11,7 @@
 #include "common/json.h"
 #include "common/thread_pool.h"
 #include "tests/model/learning/toy_sets.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
@@ -44,30 +45,26 @@ TEST_P(LearnerLearns, AClassThatTheFeaturesShow) {
   SetThreadCount(1);
   const TempFolder folder;
   const ToySet set(GetParam().kind, LearningTask::kClassification);
-  const auto result = Learn(
-      set, ToyOptions(folder.File("run"), ToyLayer(GetParam().mechanism, GetParam().options), 12));
-  ASSERT_TRUE(result.ok()) << result.status().ToString();
-  EXPECT_GE(result->test.score, 0.95);
-  EXPECT_LT(result->test.loss, 0.3);
-  EXPECT_GT(result->epochs.front().train.loss, result->epochs.back().train.loss);
-  const auto trivial = ScoreOfTrivialPrediction(set);
-  ASSERT_TRUE(trivial.ok());
-  EXPECT_NEAR(trivial->score, 0.5, 0.01);
+  const auto result = Must(Learn(
+      set, ToyOptions(folder.File("run"), ToyLayer(GetParam().mechanism, GetParam().options), 12)));
+  EXPECT_GE(result.test.score, 0.95);
+  EXPECT_LT(result.test.loss, 0.3);
+  EXPECT_GT(result.epochs.front().train.loss, result.epochs.back().train.loss);
+  const auto trivial = Must(ScoreOfTrivialPrediction(set));
+  EXPECT_NEAR(trivial.score, 0.5, 0.01);
 }
 
 TEST_P(LearnerLearns, ANumberThatTheFeaturesShow) {
   SetThreadCount(1);
   const TempFolder folder;
   const ToySet set(GetParam().kind, LearningTask::kRegression);
-  const auto result = Learn(
-      set, ToyOptions(folder.File("run"), ToyLayer(GetParam().mechanism, GetParam().options), 20));
-  ASSERT_TRUE(result.ok()) << result.status().ToString();
-  const auto trivial = ScoreOfTrivialPrediction(set);
-  ASSERT_TRUE(trivial.ok());
+  const auto result = Must(Learn(
+      set, ToyOptions(folder.File("run"), ToyLayer(GetParam().mechanism, GetParam().options), 20)));
+  const auto trivial = Must(ScoreOfTrivialPrediction(set));
   // Targets are near +-1.3, so their mean errs by about that.
-  EXPECT_GT(trivial->score, 0.8);
-  EXPECT_LT(result->test.score, 0.3 * trivial->score);
-  EXPECT_LT(result->test.loss, 0.1 * trivial->loss);
+  EXPECT_GT(trivial.score, 0.8);
+  EXPECT_LT(result.test.score, 0.3 * trivial.score);
+  EXPECT_LT(result.test.loss, 0.1 * trivial.loss);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sets, LearnerLearns,
@@ -91,9 +88,8 @@ TEST(Learner, CannotLearnWhatTheFeaturesDoNotShow) {
   };
   const TempFolder folder;
   const Shuffled set(ToyKind::kSequence, LearningTask::kClassification);
-  const auto result = Learn(set, ToyOptions(folder.File("run"), ToyLayer("linear_elu1"), 12));
-  ASSERT_TRUE(result.ok()) << result.status().ToString();
-  EXPECT_LT(result->test.score, 0.8);
+  const auto result = Must(Learn(set, ToyOptions(folder.File("run"), ToyLayer("linear_elu1"), 12)));
+  EXPECT_LT(result.test.score, 0.8);
 }
 
 std::string State(const std::string& run) {
@@ -118,8 +114,7 @@ TEST(Learner, GoesOnWithTheBytesOfARunThatWasNotStopped) {
   const ToySet set(ToyKind::kGraph, LearningTask::kClassification);
   // A mechanism whose walks are drawn anew by step, so that the step counts too.
   const AttentionLayerConfig layer = ToyLayer("grf_sym", R"({"redraw_every": 2})");
-  const auto whole = Learn(set, ToyOptions(folder.File("whole"), layer, 8));
-  ASSERT_TRUE(whole.ok()) << whole.status().ToString();
+  const auto whole = Must(Learn(set, ToyOptions(folder.File("whole"), layer, 8)));
 
   LearningOptions options = ToyOptions(folder.File("stopped"), layer, 8);
   std::stop_source stop;
@@ -137,20 +132,18 @@ TEST(Learner, GoesOnWithTheBytesOfARunThatWasNotStopped) {
   again.resume = true;
   int epochs = 0;
   again.on_epoch = [&](const EpochRecord&) { ++epochs; };
-  const auto resumed = Learn(set, again);
-  ASSERT_TRUE(resumed.ok()) << resumed.status().ToString();
+  const auto resumed = Must(Learn(set, again));
   EXPECT_EQ(epochs, 5);
   EXPECT_EQ(State(folder.File("stopped")), State(folder.File("whole")));
   EXPECT_EQ(LogLines(folder.File("stopped")), LogLines(folder.File("whole")));
-  EXPECT_EQ(resumed->test.loss, whole->test.loss);
-  EXPECT_EQ(resumed->best_epoch, whole->best_epoch);
+  EXPECT_EQ(resumed.test.loss, whole.test.loss);
+  EXPECT_EQ(resumed.best_epoch, whole.best_epoch);
 
   // A finished run trains no more.
   epochs = 0;
-  const auto finished = Learn(set, again);
-  ASSERT_TRUE(finished.ok()) << finished.status().ToString();
+  const auto finished = Must(Learn(set, again));
   EXPECT_EQ(epochs, 0);
-  EXPECT_EQ(finished->test.loss, whole->test.loss);
+  EXPECT_EQ(finished.test.loss, whole.test.loss);
 }
 
 TEST(Learner, StopsAfterPatienceAndKeepsTheBestEpoch) {
@@ -160,13 +153,12 @@ TEST(Learner, StopsAfterPatienceAndKeepsTheBestEpoch) {
   LearningOptions options = ToyOptions(folder.File("run"), ToyLayer("softmax"), 200);
   options.config.patience = 2;
   options.config.learning_rate = {{0, 1.0}};  // far too large: the loss soon rises
-  const auto result = Learn(set, options);
-  ASSERT_TRUE(result.ok()) << result.status().ToString();
-  const auto count = static_cast<std::int64_t>(result->epochs.size());
+  const auto result = Must(Learn(set, options));
+  const auto count = static_cast<std::int64_t>(result.epochs.size());
   ASSERT_LT(count, 200);
-  EXPECT_EQ(count, result->best_epoch + 2);
-  for (const EpochRecord& epoch : result->epochs) {
-    EXPECT_GE(epoch.validation.loss, result->epochs[result->best_epoch - 1].validation.loss);
+  EXPECT_EQ(count, result.best_epoch + 2);
+  for (const EpochRecord& epoch : result.epochs) {
+    EXPECT_GE(epoch.validation.loss, result.epochs[result.best_epoch - 1].validation.loss);
   }
 }
 

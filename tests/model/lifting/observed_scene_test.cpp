@@ -15,6 +15,7 @@
 #include "render/nearest_particles.h"
 #include "robots/forward_kinematics.h"
 #include "tests/robots/small_robot.h"
+#include "tests/support/must.h"
 #include "tests/support/painted_plane.h"
 
 namespace interlacer::testing {
@@ -43,16 +44,12 @@ std::vector<float> PointsOf(const std::vector<RgbdView>& views) {
 
 ObservedScene MakeObserved(const std::vector<RgbdView>& views,
                            const std::vector<float>& particles_m) {
-  auto scene = ObservedScene::Make(views, kRegion, {particles_m, {}});
-  EXPECT_TRUE(scene.ok()) << scene.status().ToString();
-  return *std::move(scene);
+  return Must(ObservedScene::Make(views, kRegion, {particles_m, {}}));
 }
 
 ObservedPicture Draw(const ObservedScene& scene, const Camera& camera,
                      const std::vector<float>& positions_m) {
-  auto picture = scene.Render(camera, positions_m, {});
-  EXPECT_TRUE(picture.ok()) << picture.status().ToString();
-  return *std::move(picture);
+  return Must(scene.Render(camera, positions_m, {}));
 }
 
 /// What a true frame shows: white where something outside the region was measured.
@@ -217,13 +214,12 @@ TEST(ObservedScene, PixelsOfTheRobotFollowTheirLink) {
   const std::vector<RgbdView> views{view};
   const std::vector<float> particles_m = UnprojectViews(views, everywhere).positions_m;
   const std::vector<std::int32_t> particle_links = AttachPoints(robot, start, particles_m);
-  const auto scene = ObservedScene::Make(views, everywhere, {particles_m, start},
-                                         {&robot, AttachOptions(), particle_links});
-  ASSERT_TRUE(scene.ok());
+  const auto scene = Must(ObservedScene::Make(views, everywhere, {particles_m, start},
+                                              {&robot, AttachOptions(), particle_links}));
   std::vector<float> now_m = particles_m;
   const std::size_t arm = 12 * kWidth + 16;
   now_m[3 * arm] += 1;  // a particle of the robot that drifts
-  const std::vector<float> positions_m = scene->PositionsAt({now_m, now});
+  const std::vector<float> positions_m = scene.PositionsAt({now_m, now});
   const Vec3d carried =
       Apply(Compose(now[1], Inverse(start[1])),
             {particles_m[3 * arm], particles_m[3 * arm + 1], particles_m[3 * arm + 2]});
@@ -232,7 +228,7 @@ TEST(ObservedScene, PixelsOfTheRobotFollowTheirLink) {
   }
   for (std::size_t i = 0; i < positions_m.size(); ++i) {
     if (i / 3 == arm) continue;
-    ASSERT_EQ(positions_m[i], scene->renderer().positions_m()[i]) << i;
+    ASSERT_EQ(positions_m[i], scene.renderer().positions_m()[i]) << i;
   }
 }
 
@@ -258,11 +254,10 @@ TEST(ObservedScene, ALinkFromOutsideTheWorkspaceHasItsColours) {
   std::vector<Transform> now = start;
   now[1] = Compose(Transform{{0, 0, -down_m}, {0, 0, 0, 1}}, start[1]);
   const LiftRegion below{{{-9, -9, -9}, {9, 9, on_arm[2] - down_m / 2}}, 0.1, 9};
-  const auto scene = ObservedScene::Make(std::vector<RgbdView>{view}, below, {{}, start},
-                                         {&robot, AttachOptions(), {}});
-  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
-  const auto before = scene->Render(view.camera, scene->renderer().positions_m(), start);
-  const auto after = scene->Render(view.camera, scene->PositionsAt({{}, now}), now);
+  const auto scene = Must(ObservedScene::Make(std::vector<RgbdView>{view}, below, {{}, start},
+                                              {&robot, AttachOptions(), {}}));
+  const auto before = scene.Render(view.camera, scene.renderer().positions_m(), start);
+  const auto after = scene.Render(view.camera, scene.PositionsAt({{}, now}), now);
   ASSERT_TRUE(before.ok() && after.ok());
   EXPECT_EQ(before->color.pixels[3 * at], 1);
   EXPECT_GT(before->depth.pixels_m[at], 8.f);

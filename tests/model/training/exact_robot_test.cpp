@@ -18,6 +18,7 @@
 #include "tests/model/plate_episode.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/model/training/trainer_fixture.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -55,14 +56,12 @@ class ExactRobotTraining : public testing::TrainerFixture {
 
 TEST_F(ExactRobotTraining, ATinyModelLearnsFromAnotherRobotAndPredictsIt) {
   CountingObserver observer;
-  const auto summary = Train(ExactOptions("run", 4, plates_), &observer);
-  ASSERT_TRUE(summary.ok()) << summary.status().ToString();
+  Must(Train(ExactOptions("run", 4, plates_), &observer));
   for (const double loss : observer.losses) EXPECT_TRUE(std::isfinite(loss));
-  const auto checkpoint = LoadCheckpoint(root_ + "/run/checkpoint", {});
-  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status().ToString();
-  ASSERT_NE(checkpoint->robot, nullptr);
+  const auto checkpoint = Must(LoadCheckpoint(root_ + "/run/checkpoint", {}));
+  ASSERT_NE(checkpoint.robot, nullptr);
   const auto episode = EpisodeReader::Open(plates_).value();
-  EXPECT_EQ(checkpoint->robot->sha256, episode.robot()->sha256);
+  EXPECT_EQ(checkpoint.robot->sha256, episode.robot()->sha256);
 
   const auto predictor =
       Predictor::Load(root_ + "/run/checkpoint", {"tiny", DeviceRequest::kCpu}).value();
@@ -71,9 +70,8 @@ TEST_F(ExactRobotTraining, ATinyModelLearnsFromAnotherRobotAndPredictsIt) {
   EXPECT_FALSE(predictor->metadata().accepts_kinematic_points);
   SceneInput input = MakeSceneInput(episode, {}).value();
   input.robot = nullptr;
-  const auto scene = predictor->Lift(input);
-  ASSERT_TRUE(scene.ok()) << scene.status().ToString();
-  const auto rollout = predictor->Begin(*scene, MakePlannedActions(episode, {}, 3).value()).value();
+  const auto scene = Must(predictor->Lift(input));
+  const auto rollout = predictor->Begin(scene, MakePlannedActions(episode, {}, 3).value()).value();
   const std::vector<float> start = (*rollout->ReadParticles())->positions_m;
   for (int step = 0; step < 3; ++step) ASSERT_TRUE(rollout->Step().ok());
   const std::vector<float>& now = (*rollout->ReadParticles())->positions_m;

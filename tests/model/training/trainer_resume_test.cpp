@@ -11,6 +11,7 @@
 #include "model/training/run_directory.h"
 #include "model/training/trainer.h"
 #include "tests/model/training/trainer_fixture.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -140,8 +141,7 @@ TEST_F(TrainerResumeTest, ARunStoppedWhereItValidatesLosesNoValidation) {
   ASSERT_TRUE(WriteSplits(root_ + "/data").ok());
   SetThreadCount(1);
   CountingObserver whole, first(2), second;
-  const auto done = Train(ValidatedOptions("whole", 4), &whole);
-  ASSERT_TRUE(done.ok()) << done.status().ToString();
+  Must(Train(ValidatedOptions("whole", 4), &whole));
   EXPECT_EQ(Train(ValidatedOptions("parts", 4), &first).status().code(), StatusCode::kCancelled);
   TrainOptions resumed = ValidatedOptions("parts", 4);
   resumed.resume = true;
@@ -163,10 +163,9 @@ TEST_F(TrainerResumeTest, ARunEndsWhereItsValidationLossIsFlatAndStaysThere) {
     return options;
   };
   CountingObserver whole, first(3), second, again;
-  const auto done = Train(flat("whole"), &whole);
-  ASSERT_TRUE(done.ok()) << done.status().ToString();
+  const auto done = Must(Train(flat("whole"), &whole));
   const std::int64_t end = 2 * flat("whole").config.training.validation_every;
-  EXPECT_EQ(done->steps_done, end);
+  EXPECT_EQ(done.steps_done, end);
   ASSERT_EQ(whole.validations.size(), 2u);
   EXPECT_GT(whole.validations[0].loss, 0);
   const std::vector<std::string> lines = LogLines("whole");
@@ -179,9 +178,8 @@ TEST_F(TrainerResumeTest, ARunEndsWhereItsValidationLossIsFlatAndStaysThere) {
   EXPECT_EQ(LogLines("parts"), lines);
   EXPECT_EQ(Weights(root_ + "/parts"), Weights(root_ + "/whole"));
   // A run that has ended is not trained on.
-  const auto at_end = Train(resumed, &again);
-  ASSERT_TRUE(at_end.ok());
-  EXPECT_EQ(at_end->steps_done, end);
+  const auto at_end = Must(Train(resumed, &again));
+  EXPECT_EQ(at_end.steps_done, end);
   EXPECT_TRUE(again.losses.empty());
   EXPECT_EQ(LogLines("parts"), lines);
 }
@@ -271,8 +269,7 @@ TEST_P(KilledRunTest, ResumesAsIfItHadNotBeenKilled) {
   SetThreadCount(1);
   const RunPaths killed{root_ + "/killed"};
   CopyingObserver whole(moment.logged_steps, root_ + "/whole", killed.dir);
-  const auto done = Train(ValidatedOptions("whole", 6), &whole);
-  ASSERT_TRUE(done.ok()) << done.status().ToString();
+  Must(Train(ValidatedOptions("whole", 6), &whole));
   const std::string last_line = LogLines("killed").back();
   const std::string last_step = R"({"kind":"train","step":)" + std::to_string(moment.logged_steps);
   ASSERT_TRUE(last_line.starts_with(last_step + ",")) << "the log is not ahead: " << last_line;
@@ -281,8 +278,7 @@ TEST_P(KilledRunTest, ResumesAsIfItHadNotBeenKilled) {
   CountingObserver rest;
   TrainOptions resumed = ValidatedOptions("killed", 6);
   resumed.resume = true;
-  const auto resumption = Train(resumed, &rest);
-  ASSERT_TRUE(resumption.ok()) << resumption.status().ToString();
+  Must(Train(resumed, &rest));
   // Weights and log would be the same if it had begun anew; what it has trained on tells.
   EXPECT_EQ(rest.losses,
             std::vector<double>(whole.losses.begin() + moment.saved_steps, whole.losses.end()));
