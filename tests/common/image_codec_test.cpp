@@ -239,11 +239,10 @@ TEST(PngTest, DataBehindTheLastRowIsLittle) {
   const RgbImage tall = RandomImage(64, 1000);
   const auto some = Must(DecodePngRgb(cut_to(200, EncodePng(RandomImage(64, 210)))));
   EXPECT_EQ(some.height_px, 200);
-  const auto much = DecodePngRgb(cut_to(200, EncodePng(tall)));
-  ASSERT_FALSE(much.ok());
-  EXPECT_EQ(much.status().reason(), "IMAGE_UNDECODABLE");
-  EXPECT_NE(much.status().message().find("more data than its pixels need"), std::string::npos)
-      << much.status().ToString();
+  const Status much = DecodePngRgb(cut_to(200, EncodePng(tall))).status();
+  EXPECT_EQ(much.reason(), "IMAGE_UNDECODABLE");
+  EXPECT_NE(much.message().find("more data than its pixels need"), std::string::npos)
+      << much.ToString();
 }
 
 // fm-4

@@ -152,10 +152,9 @@ struct BadOptions {
 class OptionsRefusalTest : public ::testing::TestWithParam<BadOptions> {};
 
 TEST_P(OptionsRefusalTest, IsAConfigError) {
-  const auto parsed = ParseServerOptions(GetParam().arguments, GetParam().environment);
-  ASSERT_FALSE(parsed.ok());
-  EXPECT_EQ(parsed.status().reason(), reason::CONFIG_INVALID);
-  EXPECT_FALSE(parsed.status().message().empty());
+  const Status parsed = ParseServerOptions(GetParam().arguments, GetParam().environment).status();
+  EXPECT_EQ(parsed.reason(), reason::CONFIG_INVALID);
+  EXPECT_FALSE(parsed.message().empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -51,10 +51,9 @@ TEST_P(InverseKinematicsTest, ReachesPosesWithinTheTable) {
 
 TEST_P(InverseKinematicsTest, RefusesWhatIsOutOfReach) {
   const ArmModel& model = *GetParam();
-  const StatusOr<ArmJoints> far = SolveArm(model, 0, {{0.6, 0, 0.1}, 0, 0}, model.rest_rad);
-  ASSERT_FALSE(far.ok());
-  EXPECT_EQ(far.status().code(), StatusCode::kOutOfRange);
-  EXPECT_NE(far.status().message().find("left"), std::string::npos);
+  const Status far = SolveArm(model, 0, {{0.6, 0, 0.1}, 0, 0}, model.rest_rad).status();
+  EXPECT_EQ(far.code(), StatusCode::kOutOfRange);
+  EXPECT_NE(far.message().find("left"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Arms, InverseKinematicsTest, ::testing::Values(&KukaIiwa(), &Panda()),
