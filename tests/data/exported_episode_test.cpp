@@ -4,28 +4,24 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <stop_token>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "common/file_io.h"
-#include "data/episode_reader.h"
 #include "data/episode_record.h"
 #include "data/episode_writer.h"
 #include "data/exporters/mcap_export.h"
 #include "data/importers/bag_index.h"
-#include "data/importers/importers.h"
 #include "data/manifest.h"
 #include "data/mcap/mcap_writer.h"
+#include "tests/data/import_fixture.h"
 #include "tests/data/synthetic_scene.h"
 #include "tests/support/must.h"
-#include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
@@ -35,12 +31,10 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 /// Exports the synthetic episode as `change` makes it and imports it again.
-class ExportedEpisodeTest : public ::testing::Test {
+class ExportedEpisodeTest : public RecordingTest {
  protected:
-  ExportedEpisodeTest() {
+  ExportedEpisodeTest() : RecordingTest("ros2", "exported.mcap") {
     WriteSyntheticEpisode(original_);
-    options_.source_dir = folder_.File("exported.mcap");
-    options_.episode_dir = folder_.File("episode");
   }
   /// The same frames under another manifest.
   StatusOr<ImportReport> Return(EpisodeManifest manifest,
@@ -67,15 +61,9 @@ class ExportedEpisodeTest : public ::testing::Test {
     const auto left_out = Must(ExportEpisodeAsMcap(changed, options_.source_dir));
     EXPECT_THAT(left_out, ElementsAre("notes.txt"));
     options_.overwrite = true;
-    return ImportRecording("ros2", options_);
+    return Import();
   }
   EpisodeManifest Imported() const { return *ReadManifest(options_.episode_dir); }
-  static bool HasFinding(const ImportReport& report, std::string_view reason) {
-    const auto& findings = report.validation.findings;
-    return std::any_of(findings.begin(), findings.end(),
-                       [&](const Finding& finding) { return finding.reason == reason; });
-  }
-
   StatusOr<std::string> ImportedTruth() const {
     return ReadTextFile(options_.episode_dir + "/" + kTruthFile);
   }
@@ -84,14 +72,12 @@ class ExportedEpisodeTest : public ::testing::Test {
     std::string bytes = *ReadTextFile(options_.source_dir);
     change(&bytes);
     std::ofstream(options_.source_dir, std::ios::binary) << bytes;
-    return ImportRecording("ros2", options_);
+    return Import();
   }
 
   static constexpr char kTruthFile[] = "truth/notes.txt";
   static constexpr std::array<std::uint8_t, 4> kTruth = {'t', 'r', 'u', 'e'};
-  TempFolder folder_;
   const std::string original_ = folder_.File("synthetic");
-  ImportOptions options_;
 };
 
 TEST_F(ExportedEpisodeTest, StepsThatDriftAndCamerasThatLagAreKept) {
@@ -143,7 +129,7 @@ TEST_F(ExportedEpisodeTest, AStepThatTheStampsContradictIsLeftOut) {
   for (const double step_s : {1e300, 1e-300, 3.0}) {
     manifest.step_duration_s = step_s;
     const auto report = Must(Return(manifest, times_ns));
-    EXPECT_TRUE(HasFinding(report, "EPISODE_RECORD_INVALID"));
+    EXPECT_TRUE(HasFinding(report.validation.findings, "EPISODE_RECORD_INVALID"));
     EXPECT_EQ(Imported().step_count, kSyntheticStepCount);
     EXPECT_EQ(Imported().step_duration_s, 0.5);
   }
@@ -152,8 +138,8 @@ TEST_F(ExportedEpisodeTest, AStepThatTheStampsContradictIsLeftOut) {
 TEST_F(ExportedEpisodeTest, CamerasThatGoByAnotherNameAreFound) {
   ASSERT_TRUE(Return(SyntheticManifest()).ok());
   options_.bag.color = {{"right", "/right/color"}, {"other", "/left/color"}};
-  const auto report = Must(ImportRecording("ros2", options_));
-  EXPECT_TRUE(HasFinding(report, "CAMERA_MISSING"));
+  const auto report = Must(Import());
+  EXPECT_TRUE(HasFinding(report.validation.findings, "CAMERA_MISSING"));
   EXPECT_EQ(Imported().cameras.size(), 2u);
   EXPECT_EQ(Imported().workspace.min_m, SyntheticManifest().workspace.min_m);
   EXPECT_EQ(Imported().cameras[1].far_m, SyntheticManifest().cameras[0].far_m);
@@ -165,7 +151,7 @@ TEST_F(ExportedEpisodeTest, TruthComesBackWithItsSteps) {
   ASSERT_TRUE(Return(SyntheticManifest()).ok());
   EXPECT_EQ(*ImportedTruth(), "true");
   options_.frame_stride = 2;
-  const auto report = Must(ImportRecording("ros2", options_));
+  const auto report = Must(Import());
   EXPECT_FALSE(ImportedTruth().ok());
   EXPECT_THAT(report.choices, Contains(HasSubstr("left out: truth, since steps")));
 }
@@ -206,7 +192,7 @@ TEST_F(ExportedEpisodeTest, FilesOfASplitRecordingAreFoundInAnyOfThem) {
     ASSERT_TRUE((*writer)->WriteMetadata({kEpisodeRecordName, MakeEpisodeRecord(record)}).ok());
     ASSERT_TRUE((*writer)->WriteAttachment(kTruthFile, "", kTruth).ok());
     ASSERT_TRUE((*writer)->Finish().ok());
-    Must(ImportRecording("ros2", options_));
+    Must(Import());
     EXPECT_EQ(*ImportedTruth(), "true");
   }
 }
@@ -259,7 +245,7 @@ TEST_F(ExportedEpisodeTest, ExportsOfTwoEpisodesAreNotOne) {
   ASSERT_TRUE(Return(other).ok());
   std::filesystem::copy_file(options_.source_dir, bag + "/2.mcap");
   options_.source_dir = bag;
-  const Status status = ImportRecording("ros2", options_).status();
+  const Status status = Import().status();
   EXPECT_EQ(status.reason(), reason::ARGUMENT_INVALID);
   EXPECT_NE(status.ToString().find("2.mcap"), std::string::npos) << status.ToString();
 }

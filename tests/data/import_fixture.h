@@ -7,15 +7,60 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/file_io.h"
 #include "common/image_codec.h"
 #include "data/episode_reader.h"
 #include "data/importers/importers.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
+
+inline bool HasFinding(const std::vector<Finding>& findings, std::string_view reason,
+                       std::string_view words = "") {
+  for (const Finding& finding : findings) {
+    if (finding.reason == reason && finding.message.find(words) != std::string::npos) return true;
+  }
+  return false;
+}
+
+/// A recording of one format, which the test writes, and the episode that is made of it.
+class RecordingTest : public ::testing::Test {
+ protected:
+  RecordingTest(std::string format, const std::string& source) : format_(std::move(format)) {
+    options_.source_dir = folder_.File(source);
+    options_.episode_dir = folder_.File("episode");
+  }
+  /// Brings the recording to the disk.
+  virtual void Write() {}
+
+  StatusOr<ImportReport> Import() {
+    Write();
+    return ImportRecording(format_, options_);
+  }
+  EpisodeReader Imported() {
+    Must(Import());
+    return Must(EpisodeReader::Open(options_.episode_dir));
+  }
+  /// The import fails with this reason and both words in its message, and leaves no new episode.
+  void ExpectRefused(std::string_view reason, const std::string& word, const std::string& other) {
+    const bool has_episode = std::filesystem::exists(options_.episode_dir);
+    const Status status = Import().status();
+    const std::string text = status.ToString();
+    EXPECT_EQ(status.reason(), reason) << text;
+    EXPECT_NE(text.find(word), std::string::npos) << text;
+    EXPECT_NE(text.find(other), std::string::npos) << text;
+    EXPECT_EQ(std::filesystem::exists(options_.episode_dir), has_episode);
+  }
+
+  const std::string format_;
+  TempFolder folder_;
+  ImportOptions options_;
+};
 
 inline constexpr char kIdentityRows[] = "1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n";
 

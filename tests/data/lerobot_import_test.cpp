@@ -2,6 +2,7 @@
 /// right frames of a video that several episodes share, joints by name and unit; what the format
 /// lacks is asked for, and what a file claims is not taken on trust.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,16 +10,14 @@
 #include <cstdlib>
 #include <limits>
 #include <numbers>
-#include <stdexcept>
 #include <stop_token>
 
 #include "common/file_io.h"
 #include "common/image_codec.h"
-#include "data/episode_reader.h"
-#include "data/importers/importers.h"
 #include "data/importers/video.h"
 #include "data/parquet/parquet_table.h"
 #include "robots/robot_folder.h"
+#include "tests/data/import_fixture.h"
 #include "tests/data/lerobot_writer.h"
 #include "tests/robots/one_joint_robot.h"
 
@@ -34,11 +33,9 @@ const std::vector<std::string> kHevc = {"-c:v",     "libx265",      "-pix_fmt",
                                         "gray12le", "-x265-params", "lossless=1:log-level=error"};
 const std::vector<std::string> kH264 = {"-c:v", "libx264rgb", "-qp", "0"};
 
-class LerobotImportTest : public ::testing::Test {
+class LerobotImportTest : public RecordingTest {
  protected:
-  LerobotImportTest() {
-    options_.source_dir = folder_.File("set");
-    options_.episode_dir = folder_.File("episode");
+  LerobotImportTest() : RecordingTest("lerobot", "set") {
     options_.overwrite = true;
     options_.lerobot.joint_unit = "deg";
     MakeRobot();
@@ -192,25 +189,6 @@ class LerobotImportTest : public ::testing::Test {
     rows.Write(Set("data/chunk-000/episode_000001.parquet"));
     options_.lerobot.episode = 1;
   }
-
-  StatusOr<ImportReport> Import() { return ImportRecording("lerobot", options_); }
-  EpisodeReader Imported() {
-    const auto report = Import();
-    if (!report.ok()) throw std::runtime_error(report.status().ToString());
-    return EpisodeReader::Open(options_.episode_dir).value();
-  }
-  void ExpectRefused(std::string_view reason, const std::string& word, const std::string& other) {
-    const auto report = Import();
-    ASSERT_FALSE(report.ok()) << word;
-    const std::string text = report.status().ToString();
-    EXPECT_EQ(report.status().reason(), reason) << text;
-    EXPECT_NE(text.find(word), std::string::npos) << text;
-    EXPECT_NE(text.find(other), std::string::npos) << text;
-    EXPECT_FALSE(std::filesystem::exists(options_.episode_dir));
-  }
-
-  TempFolder folder_;
-  ImportOptions options_;
 };
 
 /// A code of the defaults, by the formula written out.
@@ -271,9 +249,7 @@ TEST_F(LerobotImportTest, ColorOfAv1) {
     EXPECT_NEAR(pixels[1], 100, 4);
   }
   const auto& notes = episode.manifest().source.notes;
-  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
-    return note.find("decoded video (av1): lossy") != std::string::npos;
-  }));
+  EXPECT_THAT(notes, ::testing::Contains(::testing::HasSubstr("decoded video (av1): lossy")));
 }
 
 TEST_F(LerobotImportTest, CodesWithoutLogarithmAreLinear) {
@@ -551,9 +527,8 @@ TEST_F(LerobotImportTest, StoppedImportsLeaveNothing) {
   std::stop_source stop;
   stop.request_stop();
   options_.stop = stop.get_token();
-  const auto report = Import();
-  ASSERT_FALSE(report.ok());
-  EXPECT_EQ(report.status().code(), StatusCode::kCancelled) << report.status().ToString();
+  const Status report = Import().status();
+  EXPECT_EQ(report.code(), StatusCode::kCancelled) << report.ToString();
   EXPECT_FALSE(std::filesystem::exists(options_.episode_dir));
 }
 

@@ -24,14 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool HasFinding(const std::vector<Finding>& findings, const std::string& reason,
-                const std::string& words = "") {
-  for (const Finding& finding : findings) {
-    if (finding.reason == reason && finding.message.find(words) != std::string::npos) return true;
-  }
-  return false;
-}
-
 TEST(SystemFilesTest, HiddenNamesOfEverySystemAreKnown) {
   for (const char* name :
        {"._000001.png", ".DS_Store", "Thumbs.db", "THUMBS.DB", "desktop.ini", "__MACOSX", "@eaDir",
