@@ -328,8 +328,7 @@ TEST_F(FakeServerTest, ACallbackThatHasEnoughEndsTheCandidates) {
 }
 
 TEST(ClientOverFake, AnErrorOfTheCallbackCancelsTheCall) {
-  InProcessServer server;
-  ASSERT_TRUE(server.WaitForServing());
+  ServingInProcessServer server;
   const auto client = *Client::Create({.address = AddressOf(*server.server)});
   int steps = 0;
   const auto summary = client->PredictRollout(
@@ -342,8 +341,7 @@ TEST(ClientOverFake, AnErrorOfTheCallbackCancelsTheCall) {
 }
 
 TEST(ClientOverFake, AStopRequestCancelsAWaitingCall) {
-  InProcessServer server;
-  ASSERT_TRUE(server.WaitForServing());
+  ServingInProcessServer server;
   server.controls->gate.Close();
   const auto client = *Client::Create({.address = AddressOf(*server.server)});
   std::stop_source stop;
@@ -358,8 +356,7 @@ TEST(ClientOverFake, AStopRequestCancelsAWaitingCall) {
 }
 
 TEST(ClientOverFake, DeadlinesAreSaidInTheError) {
-  InProcessServer server;
-  ASSERT_TRUE(server.WaitForServing());
+  ServingInProcessServer server;
   server.controls->gate.Close();
   const auto client = *Client::Create({.address = AddressOf(*server.server)});
   CallOptions call = QuickCall();

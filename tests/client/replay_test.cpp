@@ -78,8 +78,7 @@ class ReplayTest : public ::testing::Test {
   /// Two answers and an error, recorded by a server that has ended.
   std::string Record() {
     {
-      InProcessServer server(Recording());
-      EXPECT_TRUE(server.WaitForServing());
+      ServingInProcessServer server(Recording());
       EXPECT_TRUE(Predict(server, 3, "first").ok());
       server.controls->nan_from_step = 2;
       EXPECT_FALSE(Predict(server, 3, "").ok());
@@ -96,8 +95,7 @@ class ReplayTest : public ::testing::Test {
 
 TEST_F(ReplayTest, TheSameServerAnswersTheSame) {
   const std::string file = Record();
-  InProcessServer server;
-  ASSERT_TRUE(server.WaitForServing());
+  ServingInProcessServer server;
   server.controls->nan_from_step = 2;  // as it was for the second call alone
   const auto report = Must(Repeat(file, server));
   ASSERT_EQ(report.calls.size(), 3u);
@@ -119,12 +117,10 @@ TEST_F(ReplayTest, TheSameServerAnswersTheSame) {
 
 TEST_F(ReplayTest, AnotherAnswerIsNamed) {
   {
-    InProcessServer server(Recording());
-    ASSERT_TRUE(server.WaitForServing());
+    ServingInProcessServer server(Recording());
     ASSERT_TRUE(Predict(server, 2, "seen", 1).ok());
   }
-  InProcessServer other;
-  ASSERT_TRUE(other.WaitForServing());
+  ServingInProcessServer other;
   other.controls->view_offset = 0.1f;
   const auto report = Must(Repeat(FilesIn(folder_.File("flight")).front(), other));
   ASSERT_EQ(report.calls.size(), 1u);
@@ -135,8 +131,7 @@ TEST_F(ReplayTest, AnotherAnswerIsNamed) {
 /// What the client or the load did is not what was asked; what is no message is nobody's request.
 TEST_F(ReplayTest, CancelledCallsAndBrokenRequestsDoNotFailACheck) {
   {
-    InProcessServer server(Recording());
-    ASSERT_TRUE(server.WaitForServing());
+    ServingInProcessServer server(Recording());
     grpc::ClientContext context;
     server.controls->unit_s = 0.05;
     const auto request = MakeRolloutRequest(100);
@@ -164,8 +159,7 @@ TEST_F(ReplayTest, CancelledCallsAndBrokenRequestsDoNotFailACheck) {
         grpc::internal::BlockingUnaryCall(server.channel.get(), method, &third, garbage, &answer);
     EXPECT_FALSE(broken.ok());
   }
-  InProcessServer server;
-  ASSERT_TRUE(server.WaitForServing());
+  ServingInProcessServer server;
   const auto report = Must(Repeat(FilesIn(folder_.File("flight")).front(), server));
   EXPECT_EQ(report.broken_count, 1);
   ASSERT_EQ(report.calls.size(), 2u);
@@ -176,8 +170,7 @@ TEST_F(ReplayTest, CancelledCallsAndBrokenRequestsDoNotFailACheck) {
 
 /// As the Python client writes them: without numbers of calls.
 TEST_F(ReplayTest, ErrorsFindTheirRequestByItsId) {
-  InProcessServer server;
-  ASSERT_TRUE(server.WaitForServing());
+  ServingInProcessServer server;
   const auto write = [](std::ofstream& file, const std::string& name,
                         const google::protobuf::Message& message) {
     file << recording::RecordHead(name, message.ByteSizeLong()) << message.SerializeAsString();
@@ -211,8 +204,7 @@ TEST_F(ReplayTest, ErrorsFindTheirRequestByItsId) {
 
 TEST_F(ReplayTest, CandidatesAreRepeatedAndCallsOverKeptScenesCounted) {
   {
-    InProcessServer server(Recording());
-    ASSERT_TRUE(server.WaitForServing());
+    ServingInProcessServer server(Recording());
     const auto rollout = MakeRolloutRequest(2);
     v1::PredictCandidatesRequest request;
     *request.mutable_source() = rollout.source();
@@ -229,8 +221,7 @@ TEST_F(ReplayTest, CandidatesAreRepeatedAndCallsOverKeptScenesCounted) {
     request.mutable_source()->set_scene_id(std::string(32, 'a'));
     EXPECT_EQ(finish().error_code(), grpc::StatusCode::NOT_FOUND);
   }
-  InProcessServer server;
-  ASSERT_TRUE(server.WaitForServing());
+  ServingInProcessServer server;
   const auto report = Must(Repeat(FilesIn(folder_.File("flight")).front(), server));
   EXPECT_EQ(report.kept_scene_count, 1);
   ASSERT_EQ(report.calls.size(), 1u);
@@ -249,8 +240,7 @@ TEST_F(ReplayTest, RecordingsAreForTheServersUserAlone) {
 TEST_F(ReplayTest, AFileThatWasCutIsRepeatedAsFarAsItGoes) {
   const std::string file = Record();
   fs::resize_file(file, fs::file_size(file) - 3);
-  InProcessServer server;
-  ASSERT_TRUE(server.WaitForServing());
+  ServingInProcessServer server;
   const auto report = Must(Repeat(file, server));
   EXPECT_TRUE(report.is_cut);
   ASSERT_EQ(report.calls.size(), 3u);
@@ -259,8 +249,7 @@ TEST_F(ReplayTest, AFileThatWasCutIsRepeatedAsFarAsItGoes) {
 }
 
 TEST_F(ReplayTest, WhatIsNoRecordingIsRefused) {
-  InProcessServer server;
-  ASSERT_TRUE(server.WaitForServing());
+  ServingInProcessServer server;
   const std::string path = folder_.File("text.rec");
   std::ofstream(path) << "\x05hello and more";
   EXPECT_EQ(Repeat(path, server).status().reason(), reason::SCHEMA_INVALID);
@@ -284,8 +273,7 @@ TEST_F(ReplayTest, TheFolderStaysBelowItsCap) {
   constexpr std::int64_t kCap = 4 << 20;
   std::string last;
   for (int server_number = 0; server_number < 2; ++server_number) {
-    InProcessServer server(Recording(kCap));
-    ASSERT_TRUE(server.WaitForServing());
+    ServingInProcessServer server(Recording(kCap));
     for (int call = 0; call < 12; ++call) {
       last = "call-" + std::to_string(server_number) + "-" + std::to_string(call);
       ASSERT_TRUE(Predict(server, 1, last, 2).ok());  // about 0.4 MB
@@ -304,8 +292,7 @@ TEST_F(ReplayTest, TheFolderStaysBelowItsCap) {
     ASSERT_TRUE(first.ok() && first->has_value());
     EXPECT_EQ((*first)->name, "interlacer.v1.GetServerInfoResponse");
   }
-  InProcessServer server;
-  ASSERT_TRUE(server.WaitForServing());
+  ServingInProcessServer server;
   bool has_last = false;
   for (const std::string& file : files) {
     const auto report = Must(Repeat(file, server));
@@ -319,8 +306,7 @@ TEST_F(ReplayTest, TheFolderStaysBelowItsCap) {
 
 /// One call fits, the messages of the other are above an eighth of the cap.
 TEST_F(ReplayTest, WhatIsLeftOutIsCounted) {
-  InProcessServer server(Recording(1 << 20));
-  ASSERT_TRUE(server.WaitForServing());
+  ServingInProcessServer server(Recording(1 << 20));
   const auto is_counted = [&](int count) {
     server.server->Poll();
     return server.server->metrics().Text().find("interlacer_unrecorded_messages_total " +

@@ -51,19 +51,16 @@ TEST(Cancel, AtEveryStepAndManyTimesInARow) {
 TEST(Deadline, TooShortForTheEstimateIsRefusedBeforeWork) {
   auto controls = std::make_shared<ServerControls>();
   controls->step_cost_s = 1;
-  InProcessServer fixture(TestServerOptions(), controls);
-  ASSERT_TRUE(fixture.WaitForServing());
-  const grpc::Status status = Call(&fixture, MakeRolloutRequest(10), 5).Finish();
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-  EXPECT_EQ(ReadDetails(status).info.reason(), "DEADLINE_TOO_SHORT");
+  ServingInProcessServer fixture(TestServerOptions(), controls);
+  ExpectRefused(Call(&fixture, MakeRolloutRequest(10), 5).Finish(),
+                grpc::StatusCode::DEADLINE_EXCEEDED, "DEADLINE_TOO_SHORT");
   EXPECT_EQ(controls->lift_count, 0);
 }
 
 TEST(Deadline, EstimatesViewsOfSceneCamerasAtTheSizeOfTheModel) {
   auto controls = std::make_shared<ServerControls>();
   controls->render_cost_s = 4.0 * (320 * 240) / kModelViewPx;  // 4 s a view; 16 s at the frames'
-  InProcessServer fixture(TestServerOptions(), controls);
-  ASSERT_TRUE(fixture.WaitForServing());
+  ServingInProcessServer fixture(TestServerOptions(), controls);
   const grpc::Status status = Call(&fixture, WideSceneCameraRequest(), 10).Finish();
   EXPECT_TRUE(status.ok()) << status.error_message();
   EXPECT_TRUE(HasMetric(
@@ -74,8 +71,7 @@ TEST(Deadline, EstimatesViewsOfSceneCamerasAtTheSizeOfTheModel) {
 TEST(Deadline, CarryingObservedPixelsIsEstimatedByTheFramesThatWereSent) {
   auto controls = std::make_shared<ServerControls>();
   controls->carry_cost_s = 4;
-  InProcessServer fixture(TestServerOptions(), controls);
-  ASSERT_TRUE(fixture.WaitForServing());
+  ServingInProcessServer fixture(TestServerOptions(), controls);
   auto request = WideSceneCameraRequest();
   const grpc::Status refused = Call(&fixture, request, 10).Finish();
   EXPECT_EQ(ReadDetails(refused).info.reason(), "DEADLINE_TOO_SHORT");
@@ -107,8 +103,7 @@ TEST(Deadline, PassingInTheQueueOrMidRolloutStopsWork) {
 TEST(Deadline, OfOneMillisecondHarmsNobody) {
   auto controls = std::make_shared<ServerControls>();
   controls->step_cost_s = 0.01;  // a hundred steps cannot be done in time
-  InProcessServer fixture(TestServerOptions(), controls);
-  ASSERT_TRUE(fixture.WaitForServing());
+  ServingInProcessServer fixture(TestServerOptions(), controls);
   for (int i = 0; i < 20; ++i) {
     EXPECT_FALSE(Call(&fixture, MakeRolloutRequest(100), 0.001).Finish().ok());
   }
@@ -122,9 +117,8 @@ TEST(Deadline, TheServerHasALimitOfItsOwn) {
   options.limits.max_call_duration_s = 0.2;
   auto fixture = ServingServer(options);
   fixture->controls->unit_s = 0.02;
-  const grpc::Status status = Call(fixture.get(), MakeRolloutRequest(100)).Finish();
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
-  EXPECT_EQ(ReadDetails(status).info.reason(), "CALL_TOO_LONG");
+  ExpectRefused(Call(fixture.get(), MakeRolloutRequest(100)).Finish(),
+                grpc::StatusCode::DEADLINE_EXCEEDED, "CALL_TOO_LONG");
 }
 
 // fm-18
@@ -196,9 +190,7 @@ TEST_P(PredictionWith, StepsBeforeANanStayValid) {
   output->set_include_positions(GetParam().positions);
   output->set_include_colors(false);
   if (GetParam().images) {
-    v1::RenderTarget* target = output->add_render_targets();
-    target->set_target_name("view");
-    target->set_scene_camera_name("left");
+    AddView(output, "view", "left");
   }
   Call call(fixture.get(), request);
   EXPECT_TRUE(call.Read());
@@ -220,11 +212,9 @@ INSTANTIATE_TEST_SUITE_P(All, PredictionWith,
 TEST(Prediction, ALostDeviceEndsTheServer) {
   auto controls = std::make_shared<ServerControls>();
   controls->step_status = Status(StatusCode::kInternal, reason::DEVICE_LOST, "sticky error");
-  InProcessServer fixture(TestServerOptions(), controls);
-  ASSERT_TRUE(fixture.WaitForServing());
-  const grpc::Status status = Call(&fixture, MakeRolloutRequest(2)).Finish();
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::INTERNAL);
-  EXPECT_EQ(ReadDetails(status).info.reason(), "DEVICE_LOST");
+  ServingInProcessServer fixture(TestServerOptions(), controls);
+  ExpectRefused(Call(&fixture, MakeRolloutRequest(2)).Finish(), grpc::StatusCode::INTERNAL,
+                "DEVICE_LOST");
   ASSERT_TRUE(WaitUntil([&] { return fixture.server->Poll() == ServerExit::kInternal; }));
   EXPECT_EQ(ReadDetails(Call(&fixture, MakeRolloutRequest(1)).Finish()).info.reason(),
             "DEVICE_LOST");

@@ -41,9 +41,7 @@ TEST(Candidates, HaveTheBytesOfRollouts) {
     corner->set_y(is_min ? -5 : 5);
     corner->set_z(is_min ? -5 : 5);
   }
-  auto* target = request.mutable_output()->add_render_targets();
-  target->set_target_name("view");
-  target->set_scene_camera_name("left");
+  AddView(request.mutable_output(), "view", "left");
   const std::string id = CreateScene(fixture.get());
   for (const bool by_scene : {false, true}) {
     if (by_scene) request.mutable_source()->set_scene_id(id);
@@ -211,8 +209,7 @@ TEST(Candidates, CancelStopsWithinOneUnit) {
 TEST(Candidates, TheirWholeCostIsChargedAtAdmission) {
   auto controls = std::make_shared<ServerControls>();
   controls->step_cost_s = 0.1;
-  InProcessServer fixture(TestServerOptions(), controls);
-  ASSERT_TRUE(fixture.WaitForServing());
+  ServingInProcessServer fixture(TestServerOptions(), controls);
   // Before any step of the fake is measured: 30 s, then 10 s of 20.
   const grpc::Status status = Predict(&fixture, MakeCandidatesRequest(30, 10)).status;
   EXPECT_EQ(ReadDetails(status).info.reason(), "DEADLINE_TOO_SHORT");
@@ -302,10 +299,8 @@ TEST(Candidates, MessagesAboveTheLimitAreRefusedBeforeWork) {
   auto request = MakeCandidatesRequest(2, 4);
   EXPECT_TRUE(Predict(fixture.get(), request).status.ok());
   for (const int step : {1, 2, 3, 4}) request.mutable_output()->add_steps(step);
-  const grpc::Status status = Predict(fixture.get(), request).status;
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::OUT_OF_RANGE);
-  EXPECT_EQ(ReadDetails(status).info.reason(), "LIMIT_RESPONSE_BYTES");
-  EXPECT_EQ(ReadDetails(status).field(), "output");
+  ExpectRefused(Predict(fixture.get(), request).status, grpc::StatusCode::OUT_OF_RANGE,
+                "LIMIT_RESPONSE_BYTES", "output");
 }
 
 TEST(Statistics, CountCallsStepsAndCandidatesByModel) {

@@ -26,8 +26,7 @@ double Seconds(const google::protobuf::Duration& duration) {
 TEST(Costs, OfASlowWarmUpAreForgotten) {
   auto controls = std::make_shared<ServerControls>();
   controls->step_cost_s = 1;
-  InProcessServer fixture(TestServerOptions(), controls);
-  ASSERT_TRUE(fixture.WaitForServing());
+  ServingInProcessServer fixture(TestServerOptions(), controls);
   const auto short_deadline = [&] { return Call(&fixture, MakeRolloutRequest(10), 5).Finish(); };
   EXPECT_EQ(ReadDetails(short_deadline()).info.reason(), "DEADLINE_TOO_SHORT");
   EXPECT_TRUE(Call(&fixture, MakeRolloutRequest(40), 60).Finish().ok());
@@ -49,8 +48,7 @@ TEST(Costs, ThatRiseRefuseDeadlines) {
 TEST(Costs, OfStepsWithASpreadCountFourTimes) {
   auto controls = std::make_shared<ServerControls>();
   controls->step_cost_s = 0.1;
-  InProcessServer fixture(TestServerOptions(), controls);
-  ASSERT_TRUE(fixture.WaitForServing());
+  ServingInProcessServer fixture(TestServerOptions(), controls);
   auto request = MakeRolloutRequest(100);
   const auto needed_s = [&] {
     const ErrorDetails details = ReadDetails(Call(&fixture, request, 2).Finish());
@@ -68,9 +66,7 @@ TEST(Costs, OfEveryKindOfWorkArePublished) {
   auto fixture = ServingServer();
   fixture->controls->unit_s = kUnitS;
   auto request = MakeRolloutRequest(1);
-  auto* target = request.mutable_output()->add_render_targets();
-  target->set_target_name("view");
-  target->set_scene_camera_name("left");
+  AddView(request.mutable_output(), "view", "left");
   EXPECT_TRUE(Call(fixture.get(), request).Finish().ok());
   v1::GetModelMetadataResponse costs = Metadata(*fixture);
   EXPECT_GE(Seconds(costs.step_cost()), 0.099 * kUnitS);

@@ -248,8 +248,7 @@ TEST(HostileClient, AnEstimateBeyondTheLimitOfCallsIsRefusedAndHoldsNobodyUp) {
   controls->step_cost_s = 10;
   ServerOptions options = TestServerOptions();
   options.limits.max_call_duration_s = 50;
-  InProcessServer fixture(options, controls);
-  ASSERT_TRUE(fixture.WaitForServing());
+  ServingInProcessServer fixture(options, controls);
   const auto predict = [&](int step_count) {
     grpc::ClientContext context;  // without a deadline
     auto reader = fixture.stub->PredictRollout(&context, MakeRolloutRequest(step_count));
@@ -469,8 +468,7 @@ TEST(Address, APathThatIsServedIsRefusedAndALeftoverReplaced) {
   const int leftover = socket(AF_UNIX, SOCK_STREAM, 0);
   ASSERT_EQ(bind(leftover, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
   close(leftover);
-  InProcessServer third(options);
-  EXPECT_TRUE(third.WaitForServing());
+  ServingInProcessServer third(options);
 }
 
 // fm-28

@@ -76,8 +76,7 @@ TEST(IdleMemory, ComesBackAfterABurst) {
   GTEST_SKIP() << "a sanitizer's allocator keeps what is freed";
 #endif
   RetainFreedMemory();  // as the program does
-  InProcessServer fixture;
-  ASSERT_TRUE(fixture.WaitForServing());
+  ServingInProcessServer fixture;
   const std::int64_t before = ResidentBytes();
   RunBurst(&fixture);
   const std::int64_t after = ResidentBytes() - before;

@@ -9,8 +9,7 @@
 #include <string>
 
 #include "tests/server/health_client.h"
-#include "tests/support/in_process_server.h"
-#include "tests/support/wire_requests.h"
+#include "tests/server/rollout_call.h"
 
 namespace interlacer::testing {
 namespace {
@@ -45,9 +44,7 @@ TEST(Health, FollowsTheStateFromStartToDrain) {
   EXPECT_EQ(CheckHealth(fixture.channel, "nobody"), Health::kUnknown);
   EXPECT_EQ(Info(&fixture).state(), v1::SERVER_STATE_WARMING_UP);
   EXPECT_EQ(Info(&fixture).models(0).state(), v1::MODEL_STATE_LOADING);
-  const grpc::Status early = Predict(&fixture);
-  EXPECT_EQ(early.error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(ReadDetails(early).info.reason(), "MODEL_LOADING");
+  ExpectRefused(Predict(&fixture), grpc::StatusCode::UNAVAILABLE, "MODEL_LOADING");
 
   controls->warm_up_gate.Open();
   ASSERT_TRUE(fixture.WaitForServing());
@@ -77,16 +74,13 @@ TEST(Health, WatchSeesTheTransitions) {
 
 // fm-26
 TEST(Drain, RefusesNewCallsAndFinishesThoseInFlight) {
-  InProcessServer fixture;
-  ASSERT_TRUE(fixture.WaitForServing());
+  ServingInProcessServer fixture;
   fixture.controls->gate.Close();
   auto in_flight = std::async(std::launch::async, [&] { return Predict(&fixture, 5); });
   ASSERT_TRUE(fixture.controls->gate.WaitForUnit());
   fixture.server->Drain();
   EXPECT_EQ(fixture.server->Poll(), std::nullopt);
-  const grpc::Status late = Predict(&fixture);
-  EXPECT_EQ(late.error_code(), grpc::StatusCode::UNAVAILABLE);
-  EXPECT_EQ(ReadDetails(late).info.reason(), "DRAINING");
+  ExpectRefused(Predict(&fixture), grpc::StatusCode::UNAVAILABLE, "DRAINING");
   fixture.controls->gate.Open();
   EXPECT_TRUE(in_flight.get().ok());
   EXPECT_TRUE(WaitUntil([&] { return fixture.server->Poll() == ServerExit::kDone; }));
@@ -95,8 +89,7 @@ TEST(Drain, RefusesNewCallsAndFinishesThoseInFlight) {
 TEST(Drain, CancelsWhatOutlivesTheTimeout) {
   ServerOptions options = TestServerOptions();
   options.limits.drain_timeout_s = 0.1;
-  InProcessServer fixture(options);
-  ASSERT_TRUE(fixture.WaitForServing());
+  ServingInProcessServer fixture(options);
   fixture.controls->unit_s = 0.02;
   auto in_flight = std::async(std::launch::async, [&] { return Predict(&fixture, 128); });
   ASSERT_TRUE(WaitUntil([&] { return fixture.controls->step_count > 0; }));
@@ -125,8 +118,7 @@ TEST(Restart, ARunningClientFindsTheNewServerAndLearnsThatItsSceneIsGone) {
     grpc::ClientContext context;
     EXPECT_EQ(stub->GetServerInfo(&context, {}, &info).error_code(), grpc::StatusCode::UNAVAILABLE);
   }
-  InProcessServer next(options);
-  ASSERT_TRUE(next.WaitForServing());
+  ServingInProcessServer next(options);
   {
     grpc::ClientContext context;
     context.set_wait_for_ready(true);
@@ -211,8 +203,7 @@ TEST(Load, AFailureThatMayPassEndsTheServerWithCodeSeventy) {
 TEST(Watchdog, AUnitThatHangsEndsTheServer) {
   ServerOptions options = TestServerOptions();
   options.limits.watchdog_s = 0.05;
-  InProcessServer fixture(options);
-  ASSERT_TRUE(fixture.WaitForServing());
+  ServingInProcessServer fixture(options);
   fixture.controls->gate.Close();
   auto hung = std::async(std::launch::async, [&] { return Predict(&fixture); });
   EXPECT_TRUE(WaitUntil([&] { return fixture.server->Poll() == ServerExit::kInternal; }));
@@ -247,8 +238,7 @@ TEST(Address, BeyondLoopbackNeedsInsecure) {
 TEST(Address, UnixSocketsWork) {
   ServerOptions options = TestServerOptions();
   options.address = "unix:" + ::testing::TempDir() + "/interlacer_lifecycle_test.sock";
-  InProcessServer fixture(options);
-  ASSERT_TRUE(fixture.WaitForServing());
+  ServingInProcessServer fixture(options);
   auto stub = v1::InterlacerService::NewStub(
       grpc::CreateChannel(options.address, grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
@@ -257,8 +247,7 @@ TEST(Address, UnixSocketsWork) {
 }
 
 TEST(Information, ServerInfoAndMetadataSayWhatTheModelTakes) {
-  InProcessServer fixture;
-  ASSERT_TRUE(fixture.WaitForServing());
+  ServingInProcessServer fixture;
   const auto info = Info(&fixture);
   EXPECT_EQ(info.device(), "cpu");
   EXPECT_EQ(info.instance_id().size(), 32u);

@@ -39,9 +39,8 @@ TEST(Memory, RequestsInFlightAreBounded) {
   auto fixture = ServingServer(options);
   const auto request = MakeRolloutRequest(1);
   ASSERT_GT(2 * request.ByteSizeLong() + 4 * 7 * kViewWidthPx * kViewHeightPx, 14'000u);
-  const grpc::Status status = Call(fixture.get(), request).Finish();
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_EQ(ReadDetails(status).info.reason(), "HOST_MEMORY");
+  ExpectRefused(Call(fixture.get(), request).Finish(), grpc::StatusCode::RESOURCE_EXHAUSTED,
+                "HOST_MEMORY");
 }
 
 std::int64_t ReservedBytes(const v1::PredictRolloutRequest& request) {
@@ -97,9 +96,8 @@ TEST(Memory, MessagesAboveTheLimitAreRefused) {
       ->resize(200'000);
   EXPECT_EQ(Call(fixture.get(), large).Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   // 1024 particles of the fake's metadata would take 12 kB.
-  const grpc::Status status = Call(fixture.get(), MakeRolloutRequest(1)).Finish();
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::OUT_OF_RANGE);
-  EXPECT_EQ(ReadDetails(status).info.reason(), "LIMIT_RESPONSE_BYTES");
+  ExpectRefused(Call(fixture.get(), MakeRolloutRequest(1)).Finish(), grpc::StatusCode::OUT_OF_RANGE,
+                "LIMIT_RESPONSE_BYTES");
 }
 
 /// Eight messages with a large view, above what the buffers of a call and of its connection hold.

@@ -105,8 +105,7 @@ TEST_F(PredictRolloutTest, ReadsParticlesOnlyWhereTheyAreAskedFor) {
   auto request = MakeRolloutRequest(2);
   const int reads_before = fixture_.controls->read_count;
   request.clear_output();
-  request.mutable_output()->add_render_targets()->set_target_name("view");
-  request.mutable_output()->mutable_render_targets(0)->set_scene_camera_name("left");
+  AddView(request.mutable_output(), "view", "left");
   const auto messages = Predict(request);
   ASSERT_EQ(messages.size(), 2u);
   EXPECT_EQ(messages[1].step().images_size(), 1);
@@ -168,9 +167,7 @@ TEST_F(PredictRolloutTest, QuantizedPositionsStayWithinHalfAStep) {
 
 TEST_F(PredictRolloutTest, ViewsAreOfObservedPixelsUnlessTheFieldIsAskedFor) {
   auto request = MakeRolloutRequest(1);
-  auto* target = request.mutable_output()->add_render_targets();
-  target->set_target_name("view");
-  target->set_scene_camera_name("left");
+  AddView(request.mutable_output(), "view", "left");
   std::vector<std::string> pictures;
   for (const auto mode :
        {v1::RENDER_MODE_UNSPECIFIED, v1::RENDER_MODE_OBSERVED, v1::RENDER_MODE_FIELD}) {
@@ -202,10 +199,8 @@ TEST_F(PredictRolloutTest, RendersColourAndDepthInTheContainersAskedFor) {
   request.mutable_output()->set_include_positions(false);
   for (const auto compression :
        {v1::IMAGE_COMPRESSION_NONE, v1::IMAGE_COMPRESSION_PNG, v1::IMAGE_COMPRESSION_JPEG}) {
-    auto* target = request.mutable_output()->add_render_targets();
-    target->set_target_name("view" + std::to_string(compression));
-    target->set_scene_camera_name("left");
-    target->set_compression(compression);
+    AddView(request.mutable_output(), "view" + std::to_string(compression), "left")
+        ->set_compression(compression);
   }
   auto* depth = request.mutable_output()->add_render_targets();
   depth->set_target_name("depth");
@@ -238,9 +233,7 @@ TEST_F(PredictRolloutTest, RendersColourAndDepthInTheContainersAskedFor) {
 
 TEST_F(PredictRolloutTest, ColourAndDepthOfOneCameraAreRenderedOnce) {
   auto request = MakeRolloutRequest(1);
-  auto* color = request.mutable_output()->add_render_targets();
-  color->set_target_name("color");
-  color->set_scene_camera_name("left");
+  auto* color = AddView(request.mutable_output(), "color", "left");
   auto* depth = request.mutable_output()->add_render_targets();
   *depth = *color;
   depth->set_target_name("depth");
@@ -445,8 +438,7 @@ class CameraSkewTest : public ::testing::TestWithParam<SkewCase> {};
 TEST_P(CameraSkewTest, IsMeasuredByTheLimitOfTheServerWithTheDepth) {
   ServerOptions options = TestServerOptions();
   options.limits.max_camera_skew_s = GetParam().limit_s;
-  InProcessServer fixture(options);
-  ASSERT_TRUE(fixture.WaitForServing());
+  ServingInProcessServer fixture(options);
   fixture.controls->lift_findings = {{"CAMERA_SKEW_HIGH", "", "observations[1].views"}};
   v1::ValidateSceneRequest request;
   *request.mutable_scene_input() = MakeSceneInput();

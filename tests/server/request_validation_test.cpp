@@ -35,12 +35,7 @@ v1::Image* Color(Request* r) { return View(r)->mutable_color(); }
 v1::Image* Depth(Request* r) { return View(r)->mutable_depth(); }
 v1::CameraCalibration* Calibration(Request* r) { return View(r)->mutable_calibration(); }
 v1::FloatMatrix* Actions(Request* r) { return r->mutable_actions()->mutable_joint_positions(); }
-v1::RenderTarget* Target(Request* r) {
-  auto* target = r->mutable_output()->add_render_targets();
-  target->set_target_name("view");
-  target->set_scene_camera_name("left");
-  return target;
-}
+v1::RenderTarget* Target(Request* r) { return AddView(r->mutable_output(), "view", "left"); }
 
 RgbImage SmallRgb(int width_px, int height_px) {
   return {width_px, height_px, std::vector<std::uint8_t>(3 * width_px * height_px, 90)};

@@ -42,6 +42,15 @@ inline std::unique_ptr<InProcessServer> ServingServer(ServerOptions options = Te
   return fixture;
 }
 
+/// The call failed with this code and reason and, where one is given, at this field.
+inline void ExpectRefused(const grpc::Status& status, grpc::StatusCode code,
+                          const std::string& reason, const char* field = nullptr) {
+  EXPECT_EQ(status.error_code(), code) << status.error_message();
+  EXPECT_EQ(ReadDetails(status).info.reason(), reason) << status.error_message();
+  if (field == nullptr) return;
+  EXPECT_EQ(ReadDetails(status).field(), field);
+}
+
 /// Waits until the metrics contain `text`.
 inline bool HasMetric(const InProcessServer& fixture, const std::string& text) {
   return WaitUntil(
@@ -62,9 +71,7 @@ inline v1::PredictRolloutRequest WideSceneCameraRequest() {
        *request.mutable_source()->mutable_scene_input()->mutable_observations()) {
     for (v1::RgbdView& view : *observation.mutable_views()) Widen(&view, 4);
   }
-  v1::RenderTarget* target = request.mutable_output()->add_render_targets();
-  target->set_target_name("view");
-  target->set_scene_camera_name("left");
+  AddView(request.mutable_output(), "view", "left");
   return request;
 }
 

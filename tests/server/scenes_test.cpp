@@ -57,9 +57,7 @@ v1::PredictRolloutRequest RichRollout(int step_count) {
   auto request = MakeRolloutRequest(step_count);
   request.mutable_output()->set_include_colors(true);
   request.mutable_output()->set_position_encoding(v1::POSITION_ENCODING_WORKSPACE_U16);
-  auto* target = request.mutable_output()->add_render_targets();
-  target->set_target_name("view");
-  target->set_scene_camera_name("right");
+  AddView(request.mutable_output(), "view", "right");
   return request;
 }
 
@@ -144,10 +142,8 @@ TEST(Scene, ExpiresUnlessItIsUsed) {
     return fixture->controls->live_scenes == 0;
   }));
   EXPECT_TRUE(HasMetric(*fixture, "interlacer_scene_evictions_total{cause=\"expired\"} 1"));
-  const grpc::Status status = Predict(fixture.get(), RolloutOf(id, 1)).status;
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::NOT_FOUND);
-  EXPECT_EQ(ReadDetails(status).info.reason(), "SCENE_NOT_FOUND");
-  EXPECT_EQ(ReadDetails(status).field(), "source.scene_id");
+  ExpectRefused(Predict(fixture.get(), RolloutOf(id, 1)).status, grpc::StatusCode::NOT_FOUND,
+                "SCENE_NOT_FOUND", "source.scene_id");
 }
 
 // fm-32
@@ -319,10 +315,8 @@ TEST(Scene, BadTimesToLiveAreRefused) {
   *request.mutable_scene_input() = MakeSceneInput();
   request.mutable_time_to_live()->set_seconds(-1);
   v1::CreateSceneResponse response;
-  const grpc::Status status = Create(fixture.get(), request, &response);
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_EQ(ReadDetails(status).info.reason(), "ARGUMENT_INVALID");
-  EXPECT_EQ(ReadDetails(status).field(), "time_to_live");
+  ExpectRefused(Create(fixture.get(), request, &response), grpc::StatusCode::INVALID_ARGUMENT,
+                "ARGUMENT_INVALID", "time_to_live");
 }
 
 TEST(Scene, ActionsAreCheckedAgainstItsHistory) {
@@ -360,9 +354,8 @@ TEST(DeviceMemory, WithoutAnyIsAnErrorAndTheNextCallWorks) {
   for (const bool by_scene : {true, false}) {
     auto request = MakeCandidatesRequest(2, 2);
     if (by_scene) request.mutable_source()->set_scene_id(id);
-    const grpc::Status status = Predict(fixture.get(), request).status;
-    EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-    EXPECT_EQ(ReadDetails(status).info.reason(), "DEVICE_OUT_OF_MEMORY");
+    ExpectRefused(Predict(fixture.get(), request).status, grpc::StatusCode::RESOURCE_EXHAUSTED,
+                  "DEVICE_OUT_OF_MEMORY");
     EXPECT_EQ(Statistics(fixture.get()).scene_count(), by_scene ? 1 : 0)
         << "a call keeps the scene that it uses";
   }

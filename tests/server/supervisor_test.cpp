@@ -48,8 +48,7 @@ TEST(Supervisor, ReadsItsVariables) {
 TEST(Supervisor, PingsOnlyWhileTheWorkerComesToItsTurns) {
   const TempFolder folder;
   NotifySocket socket(folder.File("notify"));
-  InProcessServer fixture;
-  ASSERT_TRUE(fixture.WaitForServing());
+  ServingInProcessServer fixture;
   const auto supervisor = *Supervisor::FromEnvironment(
       {{"NOTIFY_SOCKET", folder.File("notify")}, {"WATCHDOG_USEC", "400000"}});
   const WatchdogPings pings(supervisor,
@@ -95,8 +94,7 @@ TEST(Supervisor, APortThatDoesNotAnswerIsNoSuccess) {
 
 TEST(Supervisor, PingsEndWithTheirOwnerInTheMiddleOfAProbe) {
   const auto supervisor = *Supervisor::FromEnvironment({{"WATCHDOG_USEC", "100000000"}});
-  InProcessServer fixture;
-  ASSERT_TRUE(fixture.WaitForServing());
+  ServingInProcessServer fixture;
   fixture.controls->gate.Close();
   grpc::ClientContext context;
   auto reader = fixture.stub->PredictRollout(&context, MakeRolloutRequest(1));

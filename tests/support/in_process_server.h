@@ -92,4 +92,13 @@ class InProcessServer {
   std::unique_ptr<v1::InterlacerService::Stub> stub;
 };
 
+/// One that is serving when made.
+struct ServingInProcessServer : InProcessServer {
+  template <typename... Arguments>
+  explicit ServingInProcessServer(Arguments&&... arguments)
+      : InProcessServer(std::forward<Arguments>(arguments)...) {
+    EXPECT_TRUE(WaitForServing());
+  }
+};
+
 }  // namespace interlacer::testing

@@ -107,6 +107,15 @@ inline v1::PredictRolloutRequest MakeRolloutRequest(int step_count) {
   return request;
 }
 
+/// A view of a camera of the scene.
+inline v1::RenderTarget* AddView(v1::OutputOptions* output, const std::string& name,
+                                 const std::string& camera_name) {
+  v1::RenderTarget* target = output->add_render_targets();
+  target->set_target_name(name);
+  target->set_scene_camera_name(camera_name);
+  return target;
+}
+
 struct ErrorDetails {
   google::rpc::ErrorInfo info;
   google::rpc::BadRequest bad_request;
