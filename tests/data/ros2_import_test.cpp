@@ -33,14 +33,12 @@
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
-namespace interlacer {
+namespace interlacer::testing {
 namespace {
 
 using ::testing::AllOf;
-using testing::BagMessage;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using testing::OneJointRobot;
 
 constexpr int kWidth = 32, kHeight = 24;
 constexpr std::int64_t kStart = 100'000'000'000, kFrame = 100'000'000;  // ns
@@ -84,27 +82,25 @@ class Ros2ImportTest : public RecordingTest {
     for (int i = -1; i <= 81; ++i) {
       const std::int64_t t = kStart + i * 25'000'000 + 10'000'000;
       const double seconds = 1e-9 * static_cast<double>(t - kStart);
-      messages_.push_back(
-          {"/joint_states", "JointState", t,
-           testing::JointsCdr(t, {"gripper", "elbow"}, {7, 0.1 * seconds}, i % 2 == 0)});
+      messages_.push_back({"/joint_states", "JointState", t,
+                           JointsCdr(t, {"gripper", "elbow"}, {7, 0.1 * seconds}, i % 2 == 0)});
     }
   }
   void AddImage(const char* topic, std::int64_t time_ns, const char* encoding,
                 const std::vector<std::uint8_t>& data, const char* frame = kFrameId) {
     const auto row_bytes = static_cast<std::uint32_t>(data.size() / kHeight);
-    messages_.push_back(
-        {topic, "Image", time_ns,
-         testing::ImageCdr(time_ns, frame, kWidth, kHeight, encoding, row_bytes, data)});
+    messages_.push_back({topic, "Image", time_ns,
+                         ImageCdr(time_ns, frame, kWidth, kHeight, encoding, row_bytes, data)});
   }
   void AddInfo(const char* topic, std::int64_t time_ns, double f_px, const char* frame = kFrameId) {
-    messages_.push_back({topic, "CameraInfo", time_ns,
-                         testing::CameraInfoCdr(time_ns, frame, kWidth, kHeight, f_px, 15.5, 11.5,
-                                                {0, 0, 0, 0, 0})});
+    messages_.push_back(
+        {topic, "CameraInfo", time_ns,
+         CameraInfoCdr(time_ns, frame, kWidth, kHeight, f_px, 15.5, 11.5, {0, 0, 0, 0, 0})});
   }
   void AddTransform(const char* topic, std::int64_t time_ns, const char* parent, const char* child,
                     const std::vector<double>& xyz_qxyzw) {
     messages_.push_back({topic, "tf2_msgs/msg/TFMessage", time_ns,
-                         testing::TransformCdr(time_ns, parent, child, xyz_qxyzw)});
+                         TransformCdr(time_ns, parent, child, xyz_qxyzw)});
   }
   /// Three frames of depth in metres in place of those in millimetres.
   void SetMetres(const std::vector<float>& metres) {
@@ -124,7 +120,7 @@ class Ros2ImportTest : public RecordingTest {
   void Remove(const std::string& topic) {
     std::erase_if(messages_, [&](const BagMessage& m) { return m.topic == topic; });
   }
-  void Write() override { testing::WriteMcapBag(folder_.File("bag.mcap"), messages_); }
+  void Write() override { WriteMcapBag(folder_.File("bag.mcap"), messages_); }
 
   std::vector<BagMessage> messages_;
 };
@@ -167,7 +163,7 @@ TEST_F(Ros2ImportTest, CommandsHoldUntilTheNext) {
   for (const auto& [offset_ns, value] :
        {std::pair{0, 0.5}, std::pair{600'000'000, 1.5}, std::pair{1'500'000'000, 2.5}}) {
     messages_.push_back({"/commands", "JointState", kStart + offset_ns,
-                         testing::JointsCdr(kStart + offset_ns, {"elbow"}, {value})});
+                         JointsCdr(kStart + offset_ns, {"elbow"}, {value})});
   }
   options_.bag.robot_dir = folder_.File("robot");
   options_.bag.commands = "/commands";
@@ -181,8 +177,8 @@ TEST_F(Ros2ImportTest, SqliteAndAFolderOfFilesGiveTheSame) {
   const std::string bag = folder_.File("bag");
   std::filesystem::create_directories(bag);
   const auto middle = messages_.begin() + 40;
-  testing::WriteSqliteBag(bag + "/bag_0.db3", {messages_.begin(), middle});
-  testing::WriteSqliteBag(bag + "/bag_1.db3", {middle, messages_.end()});
+  WriteSqliteBag(bag + "/bag_0.db3", {messages_.begin(), middle});
+  WriteSqliteBag(bag + "/bag_1.db3", {middle, messages_.end()});
   options_.source_dir = bag;
   options_.episode_dir = folder_.File("from_sqlite");
   Must(ImportRecording("ros2", options_));
@@ -198,7 +194,7 @@ TEST_F(Ros2ImportTest, SqliteAndAFolderOfFilesGiveTheSame) {
 TEST_F(Ros2ImportTest, ACutFileOfSqliteIsRefusedWithAWayOut) {
   Fill();
   options_.source_dir = folder_.File("cut.db3");
-  testing::WriteSqliteBag(options_.source_dir, messages_);
+  WriteSqliteBag(options_.source_dir, messages_);
   ASSERT_TRUE(ImportRecording("ros2", options_).ok());
   const auto whole = std::filesystem::file_size(options_.source_dir);
   options_.overwrite = true;
@@ -216,7 +212,7 @@ TEST_F(Ros2ImportTest, ACutFileOfSqliteIsRefusedWithAWayOut) {
 TEST_F(Ros2ImportTest, AFileOfSqliteWithChangesBesideItIsNotTakenForCut) {
   Fill();
   const std::string written = folder_.File("written.db3");
-  testing::WriteSqliteBag(written, messages_);
+  WriteSqliteBag(written, messages_);
   sqlite3* base = nullptr;
   ASSERT_EQ(sqlite3_open(written.c_str(), &base), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(base,
@@ -245,7 +241,7 @@ TEST_F(Ros2ImportTest, ACutFileIsReadAsFarAsItGoes) {
     messages_.insert(messages_.begin() + static_cast<std::ptrdiff_t>(4 * i),
                      {"/noise", "LaserScan", kStart, std::move(noise)});
   }
-  testing::WriteMcapBag(folder_.File("bag.mcap"), messages_);
+  WriteMcapBag(folder_.File("bag.mcap"), messages_);
   std::filesystem::resize_file(folder_.File("bag.mcap"),
                                std::filesystem::file_size(folder_.File("bag.mcap")) * 6 / 10);
   const auto report = Must(ImportRecording("ros2", options_));
@@ -264,9 +260,8 @@ TEST_F(Ros2ImportTest, MetresCompressedAndPaddedImages) {
   const RgbImage color{kWidth, kHeight, Rgb(9)};
   for (int i = 0; i < 3; ++i) {
     const std::int64_t t = kStart + i * kFrame;
-    messages_.push_back(
-        {"/left/color/image_raw/compressed", "CompressedImage", t,
-         testing::CompressedCdr(t, kFrameId, "rgb8; png compressed", EncodePng(color))});
+    messages_.push_back({"/left/color/image_raw/compressed", "CompressedImage", t,
+                         CompressedCdr(t, kFrameId, "rgb8; png compressed", EncodePng(color))});
   }
   const EpisodeReader episode = Imported();
   EXPECT_EQ(episode.manifest().cameras[0].depth_unit_m, 0.0001);
@@ -294,9 +289,9 @@ TEST_F(Ros2ImportTest, CompressedDepthHasAHeadOfTwelveBytes) {
       const std::int64_t t = kStart + i * kFrame;
       messages_.push_back(
           {"/left/depth/compressedDepth", "CompressedImage", t,
-           testing::CompressedCdr(
-               t, kFrameId, is_metric ? "32FC1; compressedDepth png" : "16UC1; compressedDepth png",
-               data)});
+           CompressedCdr(t, kFrameId,
+                         is_metric ? "32FC1; compressedDepth png" : "16UC1; compressedDepth png",
+                         data)});
     }
     options_.overwrite = true;
     const EpisodeReader episode = Imported();
@@ -326,8 +321,8 @@ TEST_F(Ros2ImportTest, DepthOfAnotherFrameSizeOrKIsNotRegistered) {
   Fill();
   for (BagMessage& message : messages_) {
     if (message.topic != "/left/depth/image_raw") continue;
-    message.data = testing::ImageCdr(message.time_ns, "depth_optical", kWidth, kHeight, "16UC1",
-                                     2 * kWidth, Depth(1000));
+    message.data = ImageCdr(message.time_ns, "depth_optical", kWidth, kHeight, "16UC1", 2 * kWidth,
+                            Depth(1000));
   }
   ExpectRefused(reason::NOT_REGISTERED, "depth_optical", "/left/color/image_raw");
   Fill();
@@ -447,8 +442,8 @@ TEST_F(Ros2ImportTest, JointsThatAnExportHasLostAreSaid) {
   ASSERT_TRUE(Import().ok());
   const EpisodeManifest original = *ReadManifest(options_.episode_dir);
   Remove("/joint_states");
-  testing::WriteMcapBag(options_.source_dir, messages_,
-                        {{kEpisodeRecordName, MakeEpisodeRecord({original})}});
+  WriteMcapBag(options_.source_dir, messages_,
+               {{kEpisodeRecordName, MakeEpisodeRecord({original})}});
   options_.bag.robot_dir.clear();
   options_.overwrite = true;
   const auto report = Must(ImportRecording("ros2", options_));
@@ -587,7 +582,7 @@ TEST(McapExport, APredictionHasPicturesParticlesAndTheirCameras) {
 
 TEST_F(Ros2ImportTest, ARefusalSaysThatTheFileIsCut) {
   Fill();
-  testing::WriteMcapBag(options_.source_dir, messages_);
+  WriteMcapBag(options_.source_dir, messages_);
   const std::string whole = *ReadTextFile(options_.source_dir);
   std::ofstream(options_.source_dir, std::ios::binary) << whole.substr(0, 300);
   const Status report = ImportRecording("ros2", options_).status();
@@ -606,7 +601,7 @@ TEST_F(Ros2ImportTest, ARobotThatStandsStillIsFound) {
   EXPECT_FALSE(has_finding());  // 0.2 rad
   for (BagMessage& message : messages_) {
     if (message.topic != "/joint_states") continue;
-    message.data = testing::JointsCdr(message.time_ns, {"elbow"}, {0.5});
+    message.data = JointsCdr(message.time_ns, {"elbow"}, {0.5});
   }
   EXPECT_TRUE(has_finding());
 }
@@ -616,7 +611,7 @@ TEST_F(Ros2ImportTest, JointsInDegreesAreFound) {
   options_.bag.robot_dir = folder_.File("robot");
   for (BagMessage& message : messages_) {
     if (message.topic != "/joint_states") continue;
-    message.data = testing::JointsCdr(message.time_ns, {"elbow"}, {40});
+    message.data = JointsCdr(message.time_ns, {"elbow"}, {40});
   }
   const auto report = Must(Import());
   EXPECT_TRUE(HasFinding(report.validation.findings, "JOINT_UNIT_SUSPECT"));
@@ -633,18 +628,16 @@ TEST_F(Ros2ImportTest, TheEndEffectorAloneIsRefused) {
 TEST_F(Ros2ImportTest, JointsByInverseKinematicsFromTransforms) {
   Fill();
   Remove("/joint_states");
-  const Robot arm = testing::SevenJointRobot();
+  const Robot arm = SevenJointRobot();
   ASSERT_TRUE(WriteRobot(arm, folder_.File("arm")).ok());
-  const auto tool_at = [&](double time_s) {
-    return LinkPoses(arm, testing::SevenJointMotion(time_s))[8];
-  };
+  const auto tool_at = [&](double time_s) { return LinkPoses(arm, SevenJointMotion(time_s))[8]; };
   for (int i = 0; i <= 20; ++i) {
     const std::int64_t t = kStart + i * kFrame;
     const Transform tool = tool_at(0.1 * i);
     const auto& p = tool.translation_m;
     const auto& q = tool.rotation_xyzw;
     AddTransform("/tf", t, "world", "tcp", {p[0], p[1], p[2], q[0], q[1], q[2], q[3]});
-    messages_.push_back({"/gripper", "JointState", t, testing::JointsCdr(t, {"grip"}, {0.02})});
+    messages_.push_back({"/gripper", "JointState", t, JointsCdr(t, {"grip"}, {0.02})});
   }
   options_.bag.robot_dir = folder_.File("arm");
   options_.bag.commands = "";
@@ -671,21 +664,18 @@ TEST_F(Ros2ImportTest, JointsByInverseKinematicsFromTransforms) {
 TEST_F(Ros2ImportTest, JointsByInverseKinematicsFromPoses) {
   Fill();
   Remove("/joint_states");
-  const Robot arm = testing::SevenJointRobot();
+  const Robot arm = SevenJointRobot();
   ASSERT_TRUE(WriteRobot(arm, folder_.File("arm")).ok());
-  const auto tool_at = [&](double time_s) {
-    return LinkPoses(arm, testing::SevenJointMotion(time_s))[8];
-  };
+  const auto tool_at = [&](double time_s) { return LinkPoses(arm, SevenJointMotion(time_s))[8]; };
   AddTransform("/tf_static", kStart, "world", "bench", {0.5, 0, 0, 0, 0, 0, 1});
   for (int i = 0; i <= 20; ++i) {
     const std::int64_t t = kStart + i * kFrame;
     const Transform tool = tool_at(0.1 * i);
     const auto& p = tool.translation_m;
     const auto& q = tool.rotation_xyzw;
-    messages_.push_back(
-        {"/arm/current_pose", "geometry_msgs/msg/PoseStamped", t,
-         testing::PoseCdr(t, "/bench", {p[0] - 0.5, p[1], p[2], q[0], q[1], q[2], q[3]})});
-    messages_.push_back({"/gripper", "JointState", t, testing::JointsCdr(t, {"grip"}, {0.02})});
+    messages_.push_back({"/arm/current_pose", "geometry_msgs/msg/PoseStamped", t,
+                         PoseCdr(t, "/bench", {p[0] - 0.5, p[1], p[2], q[0], q[1], q[2], q[3]})});
+    messages_.push_back({"/gripper", "JointState", t, JointsCdr(t, {"grip"}, {0.02})});
   }
   options_.bag.robot_dir = folder_.File("arm");
   options_.bag.joints = {"/gripper"};
@@ -709,7 +699,7 @@ TEST_F(Ros2ImportTest, PosesAloneAreRefusedAndNamed) {
   Remove("/joint_states");
   options_.bag.robot_dir = folder_.File("robot");
   messages_.push_back({"/ee_pose", "geometry_msgs/msg/PoseStamped", kStart,
-                       testing::PoseCdr(kStart, "world", {0, 0, 1, 0, 0, 0, 1})});
+                       PoseCdr(kStart, "world", {0, 0, 1, 0, 0, 0, 1})});
   ExpectRefused(reason::ARGUMENT_INVALID, "--inverse-kinematics TOPIC=LINK", "/ee_pose");
 }
 
@@ -721,7 +711,7 @@ TEST_F(Ros2ImportTest, PosesOfNoFrameOrOfALostOneSayWhatIsMissing) {
     options_.bag.robot_dir = folder_.File("robot");
     options_.bag.end_effectors = {"/ee_pose=arm"};
     messages_.push_back({"/ee_pose", "geometry_msgs/msg/PoseStamped", kStart,
-                         testing::PoseCdr(kStart, frame, {0, 0, 1, 0, 0, 0, 1})});
+                         PoseCdr(kStart, frame, {0, 0, 1, 0, 0, 0, 1})});
     ExpectRefused(reason::ARGUMENT_INVALID, "--inverse-kinematics", word);
   }
 }
@@ -763,9 +753,8 @@ TEST_F(Ros2ImportTest, StampsThatAreNotSetAreRefused) {
   Fill();
   Remove("/left/depth/image_raw");
   for (int i = 0; i < 3; ++i) {
-    messages_.push_back(
-        {"/left/depth/image_raw", "Image", kStart + i * kFrame,
-         testing::ImageCdr(0, kFrameId, kWidth, kHeight, "16UC1", 2 * kWidth, Depth(1000))});
+    messages_.push_back({"/left/depth/image_raw", "Image", kStart + i * kFrame,
+                         ImageCdr(0, kFrameId, kWidth, kHeight, "16UC1", 2 * kWidth, Depth(1000))});
   }
   ExpectRefused(reason::TIMESTAMP_INVALID, "/left/depth/image_raw", "header.stamp");
 }
@@ -774,9 +763,8 @@ TEST_F(Ros2ImportTest, StampsThatRepeatOrGoBackAreFound) {
   Fill();
   for (const int frame : {3, 3, 1}) {
     const std::int64_t t = kStart + frame * kFrame + 1;
-    messages_.push_back(
-        {"/left/color/image_raw", "Image", kStart + 21 * kFrame,
-         testing::ImageCdr(t, kFrameId, kWidth, kHeight, "rgb8", 3 * kWidth, Rgb(9))});
+    messages_.push_back({"/left/color/image_raw", "Image", kStart + 21 * kFrame,
+                         ImageCdr(t, kFrameId, kWidth, kHeight, "rgb8", 3 * kWidth, Rgb(9))});
   }
   const auto report = Must(Import());
   std::map<std::string, std::string> found;
@@ -791,8 +779,8 @@ TEST_F(Ros2ImportTest, ACalibrationThatIsNoNumberIsNamed) {
   Fill();
   for (BagMessage& message : messages_) {
     if (message.topic != "/left/color/camera_info") continue;
-    message.data = testing::CameraInfoCdr(message.time_ns, kFrameId, kWidth, kHeight, std::nan(""),
-                                          15.5, 11.5, {0, 0, 0, 0, 0});
+    message.data = CameraInfoCdr(message.time_ns, kFrameId, kWidth, kHeight, std::nan(""), 15.5,
+                                 11.5, {0, 0, 0, 0, 0});
   }
   ExpectRefused(reason::CALIBRATION_INVALID, "fx_px", "nan");
 }
@@ -801,7 +789,7 @@ TEST_F(Ros2ImportTest, MessagesOfSqliteBagsMayBeCompressed) {
   Fill();
   for (BagMessage& message : messages_) message.data = CompressZstd(message.data, 1);
   options_.source_dir = folder_.File("packed.db3");
-  testing::WriteSqliteBag(options_.source_dir, messages_);
+  WriteSqliteBag(options_.source_dir, messages_);
   Must(ImportRecording("ros2", options_));
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   EXPECT_EQ(episode->step_count(), 21);
@@ -834,9 +822,8 @@ TEST_F(Ros2ImportTest, CompressedDepthByRvl) {
   const auto import = [&](const std::vector<std::uint8_t>& code) {
     Fill();
     Remove("/left/depth/image_raw");
-    messages_.push_back(
-        {"/left/depth/compressedDepth", "CompressedImage", kStart,
-         testing::CompressedCdr(kStart, kFrameId, "16UC1; compressedDepth rvl", code)});
+    messages_.push_back({"/left/depth/compressedDepth", "CompressedImage", kStart,
+                         CompressedCdr(kStart, kFrameId, "16UC1; compressedDepth rvl", code)});
     options_.overwrite = true;
     return Import();
   };
@@ -973,4 +960,4 @@ TEST_F(Ros2ImportTest, FilesOfOtherWriters) {
 }
 
 }  // namespace
-}  // namespace interlacer
+}  // namespace interlacer::testing

@@ -9,22 +9,8 @@
 #include "tests/support/must.h"
 #include "tests/support/tolerances.h"
 
-namespace interlacer {
+namespace interlacer::testing {
 namespace {
-
-using testing::Cloud;
-using testing::MakeRandomCloud;
-using testing::MakeRandomField;
-using testing::MakeRandomRays;
-using testing::MakeZeroField;
-using testing::Picture;
-using testing::RandomField;
-using testing::RandomLoss;
-using testing::Rays;
-using testing::ReferenceBackward;
-using testing::RelativeL2;
-using testing::RenderGradients;
-using testing::ZeroGradients;
 
 RendererConfig GradientConfig() {
   RendererConfig config;
@@ -63,7 +49,7 @@ void ExpectDifferencesAgree(const char* what, ReferenceScene& scene, std::vector
     got.push_back(gradient[i]);
   }
   EXPECT_GT(RelativeL2(expected, std::vector<double>(expected.size(), 0.0)), 1e-3) << what;
-  EXPECT_LE(RelativeL2(got, expected), testing::kDoubleGradientTolerance) << what;
+  EXPECT_LE(RelativeL2(got, expected), kDoubleGradientTolerance) << what;
 }
 
 TEST(ReferenceGradientTest, EqualsCentralDifferences) {
@@ -203,4 +189,4 @@ TEST_P(RendererGradientTest, RefusesWrongShapes) {
 }
 
 }  // namespace
-}  // namespace interlacer
+}  // namespace interlacer::testing

@@ -12,16 +12,8 @@
 #include "tests/render/render_scene.h"
 #include "tests/support/tolerances.h"
 
-namespace interlacer {
+namespace interlacer::testing {
 namespace {
-
-using testing::Cloud;
-using testing::MakeRandomCloud;
-using testing::MakeRandomField;
-using testing::MakeRandomRays;
-using testing::Picture;
-using testing::RandomField;
-using testing::Rays;
 
 RendererConfig PictureConfig() {
   RendererConfig config;
@@ -40,10 +32,9 @@ Picture MustRender(PointNerfRenderer& renderer, const Cloud& cloud, const Random
 }
 
 void ExpectClose(const Picture& got, const Picture& expected) {
-  EXPECT_LE(testing::MaxDifference(got.rgb, expected.rgb), testing::kPictureTolerance);
-  EXPECT_LE(testing::MaxDifference(got.distance_m, expected.distance_m),
-            testing::kPictureTolerance);
-  EXPECT_LE(testing::MaxDifference(got.opacity, expected.opacity), testing::kPictureTolerance);
+  EXPECT_LE(MaxDifference(got.rgb, expected.rgb), kPictureTolerance);
+  EXPECT_LE(MaxDifference(got.distance_m, expected.distance_m), kPictureTolerance);
+  EXPECT_LE(MaxDifference(got.opacity, expected.opacity), kPictureTolerance);
 }
 
 struct KernelChoice {
@@ -195,7 +186,7 @@ TEST_P(RendererTest, StoppingEarlyCostsLessThanItsTransmittance) {
   config.stop_transmittance = 0;
   const Picture full = MustRender(*Make(config), cloud, field, rays);
   EXPECT_NE(stopped, full);
-  EXPECT_LE(testing::MaxDifference(stopped.rgb, full.rgb), 1e-2);
+  EXPECT_LE(MaxDifference(stopped.rgb, full.rgb), 1e-2);
 }
 
 TEST_P(RendererTest, RefusesWhatIsNotFinite) {
@@ -256,4 +247,4 @@ TEST(RendererConfigTest, RefusesWhatTheKernelsCannotDo) {
 }
 
 }  // namespace
-}  // namespace interlacer
+}  // namespace interlacer::testing

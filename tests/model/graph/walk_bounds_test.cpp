@@ -10,12 +10,8 @@
 #include "tests/model/graph/graphs.h"
 #include "tests/support/tolerances.h"
 
-namespace interlacer {
+namespace interlacer::testing {
 namespace {
-
-using testing::Dot;
-using testing::Features;
-using testing::Matrix;
 
 WalkLoads Iid(const WeightedGraph& graph, int walks, double halt, int max_hops,
               std::uint64_t seed) {
@@ -41,24 +37,23 @@ double LargestStepLoad(const WeightedGraph& graph, double halt) {
 
 WeightedGraph RandomGraph(int n, std::uint64_t seed) {
   RandomSequence random(seed, RandomStream::kDataGeneration);
-  testing::Edges edges;
+  Edges edges;
   for (int i = 0; i < n; ++i) {
     edges.emplace_back(i, (i + 1) % n);  // connected
     for (int j = i + 2; j < n; ++j) {
       if (random.Uniform() < 0.2f && (j + 1) % n != i) edges.emplace_back(i, j);
     }
   }
-  return testing::UndirectedGraph(n, edges);
+  return UndirectedGraph(n, edges);
 }
 
 TEST(ErrorProbabilityBound, IsNeverExceeded) {
   constexpr int kTrials = 3000;
   const std::vector<double> f = {1, 0.3, 0.1};
-  const WeightedGraph graphs[] = {testing::RingGraph(20), testing::GridGraph(5, 4),
-                                  RandomGraph(20, 4)};
+  const WeightedGraph graphs[] = {RingGraph(20), GridGraph(5, 4), RandomGraph(20, 4)};
   for (const WeightedGraph& graph : graphs) {
     const double c = LoadNorm(f, LargestStepLoad(graph, 0.5));
-    const Matrix phi = testing::PowerSeries(graph, f);
+    const Matrix phi = PowerSeries(graph, f);
     const double exact = Dot(phi[0], phi[1]);
     for (const int walks : {16, 64, 256}) {
       std::vector<double> errors;
@@ -78,7 +73,7 @@ TEST(ErrorProbabilityBound, IsNeverExceeded) {
 }
 
 TEST(ErrorProbabilityBound, IsNotVacuousOnTheRing) {
-  const WeightedGraph ring = testing::RingGraph(20);
+  const WeightedGraph ring = RingGraph(20);
   const double c = LoadNorm(std::vector<double>{1, 0.3, 0.1}, LargestStepLoad(ring, 0.5));
   EXPECT_NEAR(c, 2, 1e-12);
   EXPECT_NEAR(ErrorProbabilityBound(1.0, 256, c), 0.27, 0.005);
@@ -128,7 +123,7 @@ TEST(VisitedNodesBound, HoldsWhereTheUnroundedNumberFails) {
 TEST(VisitedNodesBound, LimitsTheEntriesOfARow) {
   constexpr int kEnsembles = 400;
   constexpr double kDelta = 0.05;
-  const WeightedGraph line = testing::GridGraph(256, 1);
+  const WeightedGraph line = GridGraph(256, 1);
   const int most_entries = 4 * VisitedNodesBound(kDelta, 4, 0.5);
   int rows = 0;
   int rows_beyond = 0;
@@ -147,15 +142,15 @@ TEST(WalkSparsity, DoesNotDependOnTheSizeOfTheGraph) {
     double mean_entries;
   } cases[] = {{64, 3.08}, {512, 3.14}, {4096, 3.16}};
   for (const auto& c : cases) {
-    const WeightedGraph line = testing::GridGraph(c.n, 1);
+    const WeightedGraph line = GridGraph(c.n, 1);
     double entries = 0;
     const int repeats = 65536 / c.n;
     for (int s = 0; s < repeats; ++s) {
       entries += static_cast<double>(Iid(line, 4, 0.5, 30, s).nodes.size()) / c.n / repeats;
     }
-    EXPECT_NEAR(entries, c.mean_entries, testing::kMeanEntriesTolerance) << c.n << " nodes";
+    EXPECT_NEAR(entries, c.mean_entries, kMeanEntriesTolerance) << c.n << " nodes";
   }
 }
 
 }  // namespace
-}  // namespace interlacer
+}  // namespace interlacer::testing

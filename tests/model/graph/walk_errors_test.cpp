@@ -15,18 +15,8 @@
 #include "tests/support/tolerances.h"
 #include "tests/support/weighted_lists.h"
 
-namespace interlacer {
+namespace interlacer::testing {
 namespace {
-
-using testing::EnumerateWalks;
-using testing::Features;
-using testing::kHalving;
-using testing::kLongHalving;
-using testing::Matrix;
-using testing::NeighborGraph;
-using testing::PowerSeries;
-using testing::RelativeError;
-using testing::Sampled;
 
 /// Mean and largest relative error of 200 rows against the enumeration.
 struct RowErrors {
@@ -67,24 +57,24 @@ TEST(RepellingWalks, AreExactWhenEveryGroupIsAMultipleOfThree) {
   for (const int walks : {27, 54, 81}) {
     for (const WalkSampler sampler : {WalkSampler::kRepelling, WalkSampler::kRepellingPerPrefix}) {
       const RowErrors errors = ErrorsOf(Sampled(graph, sampler, walks, 0, 7), exact, kHalving);
-      EXPECT_LE(errors.largest, testing::kExactLoadTolerance) << walks << " walks";
+      EXPECT_LE(errors.largest, kExactLoadTolerance) << walks << " walks";
     }
   }
 }
 
 TEST(RepellingWalks, AreExactInFloatLists) {
-  const std::vector<float> cloud = testing::CubeCloud(2048, 12);
-  const KnnGraph graph = testing::BruteForceGraph(cloud, 3);
+  const std::vector<float> cloud = CubeCloud(2048, 12);
+  const KnnGraph graph = BruteForceGraph(cloud, 3);
   const SparseGraph edges = *ToSparse(graph);
   const WeightedGraph weighted =
       *ToWeightedGraph(edges, *EdgeWeights(edges, EdgeWeight::kUniform, {}));
   const WeightedWalkLists sampled =
       *ToWalkLists(Sampled(weighted, WalkSampler::kRepelling, 27, 0, 7));
-  const WeightedWalkLists exact = testing::ToWeighted(*BuildWalkLists(graph));
+  const WeightedWalkLists exact = ToWeighted(*BuildWalkLists(graph));
   ASSERT_EQ(sampled.offsets, exact.offsets);
   ASSERT_EQ(sampled.nodes, exact.nodes);
   for (std::size_t x = 0; x < exact.loads.size(); ++x) {
-    ASSERT_NEAR(sampled.loads[x], exact.loads[x], testing::kExactFloatLoadTolerance);
+    ASSERT_NEAR(sampled.loads[x], exact.loads[x], kExactFloatLoadTolerance);
   }
 }
 
@@ -104,9 +94,9 @@ TEST(RepellingWalks, PerPrefixAreExactForAnyWeights) {
     const WeightedGraph graph = NeighborGraph(2048, weighting, 13);
     const WalkLoads exact = EnumerateWalks(graph, 3);
     const WalkLoads sampled = Sampled(graph, WalkSampler::kRepellingPerPrefix, 27, 0, 7);
-    EXPECT_LE(ErrorsOf(sampled, exact, kHalving).largest, testing::kExactLoadTolerance);
+    EXPECT_LE(ErrorsOf(sampled, exact, kHalving).largest, kExactLoadTolerance);
     const WalkLoads by_node = Sampled(graph, WalkSampler::kRepelling, 27, 0, 7);
-    EXPECT_GT(ErrorsOf(by_node, exact, kHalving).largest, testing::kExactLoadTolerance);
+    EXPECT_GT(ErrorsOf(by_node, exact, kHalving).largest, kExactLoadTolerance);
   }
 }
 
@@ -124,7 +114,7 @@ TEST(WalkSampler, ErrorsFollowTheReferenceTable) {
                       {0.5, WalkSampler::kAntithetic, {0.415, 0.206, 0.104}},
                       {0.5, WalkSampler::kRepelling, {0.388, 0.170, 0.072}}};
   const int walk_counts[3] = {4, 16, 64};
-  const WeightedGraph graph = testing::GridGraph(6, 6);
+  const WeightedGraph graph = GridGraph(6, 6);
   const Matrix exact = PowerSeries(graph, kLongHalving);
   double measured[6][3];
   for (int r = 0; r < 6; ++r) {
@@ -135,8 +125,7 @@ TEST(WalkSampler, ErrorsFollowTheReferenceTable) {
             Sampled(graph, rows[r].sampler, walk_counts[c], rows[r].halt, repeat, 7);
         measured[r][c] += RelativeError(Features(walks, kLongHalving), exact) / kRepeats;
       }
-      EXPECT_NEAR(measured[r][c], rows[r].error[c],
-                  testing::kSamplerErrorTolerance * rows[r].error[c])
+      EXPECT_NEAR(measured[r][c], rows[r].error[c], kSamplerErrorTolerance * rows[r].error[c])
           << "row " << r << ", " << walk_counts[c] << " walks";
     }
   }
@@ -151,7 +140,7 @@ TEST(WalkSampler, ErrorsFollowTheReferenceTable) {
 /// Repelling hops stay as they are; opposite halts spread lengths as well.
 TEST(RepellingWalks, HaveLessErrorWithAntitheticHalting) {
   constexpr int kRepeats = 60;
-  const WeightedGraph graph = testing::GridGraph(6, 6);
+  const WeightedGraph graph = GridGraph(6, 6);
   const Matrix exact = PowerSeries(graph, kLongHalving);
   for (const int walks : {4, 16, 64}) {
     double alone = 0, in_pairs = 0;
@@ -173,7 +162,7 @@ TEST(RepellingWalks, HaveLessErrorWithAntitheticHalting) {
 
 TEST(WalkSampler, IidErrorFallsWithTheRootOfTheWalkCount) {
   constexpr int kRepeats = 100;
-  const WeightedGraph graph = testing::GridGraph(5, 5);
+  const WeightedGraph graph = GridGraph(5, 5);
   const Matrix exact = PowerSeries(graph, kHalving);
   double sum_x = 0, sum_y = 0, sum_xx = 0, sum_xy = 0;
   int points = 0;
@@ -191,8 +180,8 @@ TEST(WalkSampler, IidErrorFallsWithTheRootOfTheWalkCount) {
     sum_xy += x * y;
   }
   const double slope = (points * sum_xy - sum_x * sum_y) / (points * sum_xx - sum_x * sum_x);
-  EXPECT_NEAR(slope, -0.5, testing::kErrorSlopeTolerance);
+  EXPECT_NEAR(slope, -0.5, kErrorSlopeTolerance);
 }
 
 }  // namespace
-}  // namespace interlacer
+}  // namespace interlacer::testing

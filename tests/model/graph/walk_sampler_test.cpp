@@ -16,19 +16,8 @@
 #include "tests/support/clouds.h"
 #include "tests/support/tolerances.h"
 
-namespace interlacer {
+namespace interlacer::testing {
 namespace {
-
-using testing::Dot;
-using testing::EnumerateWalks;
-using testing::Features;
-using testing::kHalving;
-using testing::Matrix;
-using testing::NeighborGraph;
-using testing::PowerSeries;
-using testing::RelativeError;
-using testing::Sample;
-using testing::Sampled;
 
 std::vector<double> RandomVector(std::int64_t n) {
   RandomSequence random(99, RandomStream::kDataGeneration);
@@ -62,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(Samplers, WalkSamplerTest, ::testing::ValuesIn(kSampler
 
 TEST_P(WalkSamplerTest, FeaturesAreUnbiased) {
   constexpr int kRepeats = 4000;
-  const WeightedGraph graphs[] = {testing::GridGraph(4, 4),
+  const WeightedGraph graphs[] = {GridGraph(4, 4),
                                   NeighborGraph(60, EdgeWeight::kInverseSqrtDegree, 3)};
   for (const WeightedGraph& graph : graphs) {
     const Matrix exact = PowerSeries(graph, kHalving);
@@ -75,8 +64,7 @@ TEST_P(WalkSamplerTest, FeaturesAreUnbiased) {
         for (int s = 0; s < 3; ++s) samples[s].Add(Dot(features[nodes[s]], v));
       }
       for (int s = 0; s < 3; ++s) {
-        EXPECT_LE(std::abs(samples[s].StandardErrors(Dot(exact[nodes[s]], v))),
-                  testing::kMaxStandardErrors)
+        EXPECT_LE(std::abs(samples[s].StandardErrors(Dot(exact[nodes[s]], v))), kMaxStandardErrors)
             << "n " << graph.n << " node " << nodes[s] << " halt " << halt;
       }
     }
@@ -85,20 +73,20 @@ TEST_P(WalkSamplerTest, FeaturesAreUnbiased) {
 
 TEST_P(WalkSamplerTest, SymmetricMaskIsUnbiasedOffTheDiagonal) {
   constexpr int kRepeats = 4000;
-  const WeightedGraph graph = testing::GridGraph(4, 4);
+  const WeightedGraph graph = GridGraph(4, 4);
   const Matrix phi = PowerSeries(graph, kHalving);
   Sample sample;
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
     const Matrix features = Features(GetParam().Walks(graph, 4, 0.5, 9000 + repeat), kHalving);
     sample.Add(Dot(features[5], features[6]));
   }
-  EXPECT_LE(std::abs(sample.StandardErrors(Dot(phi[5], phi[6]))), testing::kMaxStandardErrors);
+  EXPECT_LE(std::abs(sample.StandardErrors(Dot(phi[5], phi[6]))), kMaxStandardErrors);
 }
 
 TEST_P(WalkSamplerTest, OneWalkOfNoHopsStaysAtHome) {
   const bool in_pairs =
       GetParam().antithetic_halting || GetParam().sampler == WalkSampler::kAntithetic;
-  const WalkLoads loads = GetParam().Walks(testing::RingGraph(5), in_pairs ? 2 : 1, 0, 1, 0);
+  const WalkLoads loads = GetParam().Walks(RingGraph(5), in_pairs ? 2 : 1, 0, 1, 0);
   EXPECT_EQ(loads.nodes, (std::vector<std::int32_t>{0, 1, 2, 3, 4}));
   EXPECT_EQ(loads.loads, std::vector<double>(5, 1));
 }
@@ -115,7 +103,7 @@ TEST_P(WalkSamplerTest, WalksEndWhereThereIsNoEdge) {
 }
 
 TEST_P(WalkSamplerTest, SeedsRepeatAndEnsemblesDiffer) {
-  const WeightedGraph graph = testing::GridGraph(6, 6);
+  const WeightedGraph graph = GridGraph(6, 6);
   WalkSamplerOptions options;
   options.sampler = GetParam().sampler;
   options.antithetic_halting = GetParam().antithetic_halting;
@@ -132,7 +120,7 @@ TEST(WalkSampler, UnbiasednessTestHasPower) {
   constexpr int kRepeats = 4000;
   constexpr double kSeen = 8;  // standard errors
   constexpr double kHalt = 0.5;
-  const WeightedGraph graph = testing::GridGraph(4, 4);
+  const WeightedGraph graph = GridGraph(4, 4);
   WeightedGraph without_degree = graph;  // the sampler multiplies by the degree: divide it out
   for (int i = 0; i < graph.n; ++i) {
     for (int e = graph.offsets[i]; e < graph.offsets[i + 1]; ++e) {
@@ -156,7 +144,7 @@ TEST(WalkSampler, UnbiasednessTestHasPower) {
     const WalkLoads wrong = Sampled(without_degree, WalkSampler::kIid, 4, kHalt, repeat);
     no_degree.Add(Dot(Features(wrong, kHalving)[5], v));
   }
-  EXPECT_LE(std::abs(right.StandardErrors(exact)), testing::kMaxStandardErrors);
+  EXPECT_LE(std::abs(right.StandardErrors(exact)), kMaxStandardErrors);
   EXPECT_GE(std::abs(no_degree.StandardErrors(exact)), kSeen);
   EXPECT_GE(std::abs(no_halting.StandardErrors(exact)), kSeen);
   EXPECT_GE(std::abs(twice.StandardErrors(exact)), kSeen);
@@ -164,7 +152,7 @@ TEST(WalkSampler, UnbiasednessTestHasPower) {
 
 TEST(WalkSampler, DiagonalOfTheSymmetricMaskIsBiasedByTheVariance) {
   constexpr int kRepeats = 4000;
-  const WeightedGraph graph = testing::GridGraph(4, 4);
+  const WeightedGraph graph = GridGraph(4, 4);
   const Matrix phi = PowerSeries(graph, kHalving);
   const double exact = Dot(phi[5], phi[5]);
   Sample same, independent;
@@ -180,15 +168,15 @@ TEST(WalkSampler, DiagonalOfTheSymmetricMaskIsBiasedByTheVariance) {
   for (const Sample& entry : entries) trace_of_covariance += entry.variance();
   EXPECT_GT(same.mean() - exact, 0);
   EXPECT_NEAR(same.mean() - exact, trace_of_covariance,
-              testing::kSampledBiasTolerance * trace_of_covariance);
-  EXPECT_LE(std::abs(independent.StandardErrors(exact)), testing::kMaxStandardErrors);
+              kSampledBiasTolerance * trace_of_covariance);
+  EXPECT_LE(std::abs(independent.StandardErrors(exact)), kMaxStandardErrors);
 }
 
 TEST(AntitheticHalting, PartnersNeverHaltTogetherAndHaltAsOftenAsTheyShould) {
   // Two walkers on a ring whose edges carry weight 1: the load of hop t is 1/2 (1 - p)^-t for every
   // walker still alive, so the sum over nodes counts the living.
   constexpr int kRepeats = 4000;
-  WeightedGraph ring = testing::RingGraph(20);
+  WeightedGraph ring = RingGraph(20);
   ring.weights.assign(ring.weights.size(), 0.5);
   for (const SamplerCase& sampler : kSamplers) {
     if (!sampler.antithetic_halting && sampler.sampler != WalkSampler::kAntithetic) continue;
@@ -206,17 +194,17 @@ TEST(AntitheticHalting, PartnersNeverHaltTogetherAndHaltAsOftenAsTheyShould) {
       }
       // With halt 1/2 exactly one of the two halts each time; the rate then has no spread.
       if (halt < 0.5) {
-        EXPECT_LE(std::abs(halted_first.StandardErrors(2 * halt)), testing::kMaxStandardErrors)
+        EXPECT_LE(std::abs(halted_first.StandardErrors(2 * halt)), kMaxStandardErrors)
             << sampler.name;
       } else {
-        EXPECT_NEAR(halted_first.mean(), 1, testing::kExactLoadTolerance) << sampler.name;
+        EXPECT_NEAR(halted_first.mean(), 1, kExactLoadTolerance) << sampler.name;
       }
     }
   }
 }
 
 TEST(WalkSampler, RefusesBadOptions) {
-  const WeightedGraph graph = testing::RingGraph(4);
+  const WeightedGraph graph = RingGraph(4);
   const auto reason_of = [&](const auto& change) {
     WalkSamplerOptions options;
     change(options);
@@ -232,7 +220,7 @@ TEST(WalkSampler, RefusesBadOptions) {
 }
 
 TEST(WalkSampler, RefusesAMalformedGraph) {
-  WeightedGraph graph = testing::RingGraph(4);
+  WeightedGraph graph = RingGraph(4);
   graph.weights.pop_back();
   EXPECT_EQ(SampleWalks(graph, {}).status().reason(), reason::SHAPE_MISMATCH);
   EXPECT_EQ(
@@ -241,15 +229,15 @@ TEST(WalkSampler, RefusesAMalformedGraph) {
 }
 
 TEST(EnumerateWalks, EqualsDensePowers) {
-  const WeightedGraph graph = testing::GridGraph(4, 4);
+  const WeightedGraph graph = GridGraph(4, 4);
   EXPECT_LE(
       RelativeError(Features(EnumerateWalks(graph, 3), kHalving), PowerSeries(graph, kHalving)),
-      testing::kExactLoadTolerance);
+      kExactLoadTolerance);
 }
 
 TEST(EnumerateWalks, EqualsTheListsOfAnUndirectedGraph) {
-  const std::vector<float> cloud = testing::SheetCloud(200, 5);
-  const SparseGraph graph = *Symmetrised(testing::BruteForceGraph(cloud, 3));
+  const std::vector<float> cloud = SheetCloud(200, 5);
+  const SparseGraph graph = *Symmetrised(BruteForceGraph(cloud, 3));
   const std::vector<float> weights = *EdgeWeights(graph, EdgeWeight::kInverseSqrtDegree, cloud);
   const WeightedWalkLists direct = *BuildWeightedWalkLists(graph, weights);
   const WeightedWalkLists walked =
@@ -257,12 +245,12 @@ TEST(EnumerateWalks, EqualsTheListsOfAnUndirectedGraph) {
   ASSERT_EQ(walked.offsets, direct.offsets);
   ASSERT_EQ(walked.nodes, direct.nodes);
   for (std::size_t x = 0; x < direct.loads.size(); ++x) {
-    ASSERT_NEAR(walked.loads[x], direct.loads[x], testing::kExactFloatLoadTolerance);
+    ASSERT_NEAR(walked.loads[x], direct.loads[x], kExactFloatLoadTolerance);
   }
 }
 
 TEST(SampleWalks, EndAtALimitOfLoads) {
-  const WeightedGraph graph = testing::GridGraph(16, 16);
+  const WeightedGraph graph = GridGraph(16, 16);
   WalkSamplerOptions options;
   options.walk_count = 4;
   options.max_hops = 3;
@@ -276,9 +264,9 @@ TEST(SampleWalks, EndAtALimitOfLoads) {
 }
 
 TEST(ToWalkLists, TakesThreeHopsOnly) {
-  EXPECT_EQ(ToWalkLists(EnumerateWalks(testing::RingGraph(5), 2)).status().reason(),
+  EXPECT_EQ(ToWalkLists(EnumerateWalks(RingGraph(5), 2)).status().reason(),
             reason::ARGUMENT_INVALID);
 }
 
 }  // namespace
-}  // namespace interlacer
+}  // namespace interlacer::testing

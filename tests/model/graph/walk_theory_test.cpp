@@ -10,13 +10,8 @@
 #include "tests/model/graph/sampled_walks.h"
 #include "tests/support/tolerances.h"
 
-namespace interlacer {
+namespace interlacer::testing {
 namespace {
-
-using testing::Dot;
-using testing::kLongHalving;
-using testing::Matrix;
-using testing::PowerSeries;
 
 /// Output of masked attention for every node when keys and values depend on its colour only.
 std::vector<double> ColoredAttention(const Matrix& mask, const std::vector<int>& colors) {
@@ -39,9 +34,9 @@ std::vector<double> ColoredAttention(const Matrix& mask, const std::vector<int>&
 /// Largest difference between nodes of one colour in an 8-cycle AABBAABB and in two 4-cycles AABB,
 /// which colour refinement cannot tell apart, with `change` applied to the masks.
 double Separation(const std::function<double(double)>& change) {
-  const WeightedGraph one_cycle = testing::RingGraph(8);
+  const WeightedGraph one_cycle = RingGraph(8);
   const WeightedGraph two_cycles =
-      testing::UndirectedGraph(8, {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {4, 5}, {5, 6}, {6, 7}, {7, 4}});
+      UndirectedGraph(8, {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {4, 5}, {5, 6}, {6, 7}, {7, 4}});
   const std::vector<int> colors = {0, 0, 1, 1, 0, 0, 1, 1};
   std::vector<double> outputs[2];
   int g = 0;
@@ -60,7 +55,7 @@ double Separation(const std::function<double(double)>& change) {
 }
 
 TEST(Expressivity, APowerSeriesMaskDoesNotSeparateWhatColourRefinementCannot) {
-  EXPECT_LE(Separation([](double m) { return m; }), testing::kExactLoadTolerance);
+  EXPECT_LE(Separation([](double m) { return m; }), kExactLoadTolerance);
 }
 
 TEST(Expressivity, ANonLinearMaskDoes) {
@@ -118,7 +113,7 @@ double FloorWithoutImportanceWeights(const WeightedGraph& graph) {
 /// Each new node joins `links` distinct earlier ones, drawn in proportion to their degrees.
 WeightedGraph PreferentialAttachment(int n, int links) {
   RandomSequence random(7, RandomStream::kDataGeneration);
-  testing::Edges edges;
+  Edges edges;
   std::vector<int> ends;  // a node as often as it has edges
   for (int node = links; node < n; ++node) {
     std::set<int> chosen;
@@ -133,23 +128,23 @@ WeightedGraph PreferentialAttachment(int n, int links) {
       ends.push_back(other);
     }
   }
-  return testing::UndirectedGraph(n, edges);
+  return UndirectedGraph(n, edges);
 }
 
 TEST(ImportanceWeights, AreNeededWhereDegreesVary) {
-  EXPECT_NEAR(FloorWithoutImportanceWeights(testing::GridGraph(8, 8)), 0.031,
-              testing::kReferenceFloorTolerance * 0.031);
-  testing::Edges star;
+  EXPECT_NEAR(FloorWithoutImportanceWeights(GridGraph(8, 8)), 0.031,
+              kReferenceFloorTolerance * 0.031);
+  Edges star;
   for (int leaf = 1; leaf <= 50; ++leaf) star.emplace_back(0, leaf);
-  const double star_floor = FloorWithoutImportanceWeights(testing::UndirectedGraph(51, star));
-  EXPECT_NEAR(star_floor, 0.09, testing::kReferenceFloorTolerance * 0.09);
+  const double star_floor = FloorWithoutImportanceWeights(UndirectedGraph(51, star));
+  EXPECT_NEAR(star_floor, 0.09, kReferenceFloorTolerance * 0.09);
   EXPECT_NEAR(FloorWithoutImportanceWeights(PreferentialAttachment(200, 3)), 0.09,
-              testing::kReferenceFloorTolerance * 0.09);
+              kReferenceFloorTolerance * 0.09);
 }
 
 TEST(ImportanceWeights, AreNotNeededOnARegularGraph) {
-  EXPECT_LE(FloorWithoutImportanceWeights(testing::RingGraph(30)), testing::kDoubleOpTolerance);
+  EXPECT_LE(FloorWithoutImportanceWeights(RingGraph(30)), kDoubleOpTolerance);
 }
 
 }  // namespace
-}  // namespace interlacer
+}  // namespace interlacer::testing

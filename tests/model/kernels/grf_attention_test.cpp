@@ -13,12 +13,8 @@
 #include "tests/support/numeric.h"
 #include "tests/support/tolerances.h"
 
-namespace interlacer {
+namespace interlacer::testing {
 namespace {
-
-using testing::Poisoned;
-using testing::RandomNormal;
-using testing::RelativeL2;
 
 constexpr std::uint64_t kGrfSeed = 31;
 constexpr GrfEpsilons kEpsilons;
@@ -50,7 +46,7 @@ template <typename T>
 Problem<T> MakeProblem(int n, int qk_width, int v_width) {
   Problem<T> p;
   p.shape = {n, qk_width, v_width};
-  p.lists = *BuildWalkLists(*GridIndex().Graph(testing::SheetCloud(n, kGrfSeed), 3));
+  p.lists = *BuildWalkLists(*GridIndex().Graph(SheetCloud(n, kGrfSeed), 3));
   p.transposed = Transpose(p.lists);
   const std::vector<double> code_loads = WalkCodeLoads(p.lists.out_degree);
   for (int code = 0; code < 256; ++code) {
@@ -150,12 +146,10 @@ TEST_P(GrfAttentionTest, ForwardEqualsTheDenseFormula) {
   const Problem<float> in_float = MakeProblem<float>(350, GetParam().qk, GetParam().v);
   const Problem<double> in_double = MakeProblem<double>(350, GetParam().qk, GetParam().v);
   const std::vector<double> dense = DenseForward(in_double);
-  EXPECT_LE(RelativeL2(AttendPacked(in_float).out, DenseForward(in_float)),
-            testing::kFloatOpTolerance);
-  EXPECT_LE(RelativeL2(AttendWeighted(in_float).out, DenseForward(in_float)),
-            testing::kFloatOpTolerance);
-  EXPECT_LE(RelativeL2(AttendPacked(in_double).out, dense), testing::kDoubleOpTolerance);
-  EXPECT_LE(RelativeL2(AttendWeighted(in_double).out, dense), testing::kDoubleOpTolerance);
+  EXPECT_LE(RelativeL2(AttendPacked(in_float).out, DenseForward(in_float)), kFloatOpTolerance);
+  EXPECT_LE(RelativeL2(AttendWeighted(in_float).out, DenseForward(in_float)), kFloatOpTolerance);
+  EXPECT_LE(RelativeL2(AttendPacked(in_double).out, dense), kDoubleOpTolerance);
+  EXPECT_LE(RelativeL2(AttendWeighted(in_double).out, dense), kDoubleOpTolerance);
 }
 
 TEST_P(GrfAttentionTest, FloatGradientsFollowDoubleInSizeAndDirection) {
@@ -165,8 +159,8 @@ TEST_P(GrfAttentionTest, FloatGradientsFollowDoubleInSizeAndDirection) {
   const Result<float> got = AttendPacked(p);
   const Result<double> expected = AttendPacked(wide);
   const auto expect_close = [&](const std::vector<float>& a, const std::vector<double>& b) {
-    EXPECT_LE(RelativeL2(a, b), testing::kFloatGradientTolerance);
-    EXPECT_GE(testing::Cosine(a, b), kLeastCosine);
+    EXPECT_LE(RelativeL2(a, b), kFloatGradientTolerance);
+    EXPECT_GE(Cosine(a, b), kLeastCosine);
   };
   expect_close(got.grad_q, expected.grad_q);
   expect_close(got.grad_k, expected.grad_k);
@@ -188,16 +182,16 @@ TEST(GrfAttentionGradients, EqualCentralDifferences) {
   const auto weighted_loss = [&] { return loss(false); };
   const auto check = [](const std::vector<double>& gradient,
                         const std::vector<double>& differences) {
-    EXPECT_LE(RelativeL2(gradient, differences), testing::kDoubleGradientTolerance);
+    EXPECT_LE(RelativeL2(gradient, differences), kDoubleGradientTolerance);
   };
-  check(packed.grad_q, testing::CentralDifferences(p.q, packed_loss));
-  check(packed.grad_k, testing::CentralDifferences(p.k, packed_loss));
-  check(packed.grad_v, testing::CentralDifferences(p.v, packed_loss));
-  check(packed.grad_weights, testing::CentralDifferences(p.table, packed_loss));
-  check(weighted.grad_q, testing::CentralDifferences(p.q, weighted_loss));
-  check(weighted.grad_k, testing::CentralDifferences(p.k, weighted_loss));
-  check(weighted.grad_v, testing::CentralDifferences(p.v, weighted_loss));
-  check(weighted.grad_weights, testing::CentralDifferences(p.weights, weighted_loss));
+  check(packed.grad_q, CentralDifferences(p.q, packed_loss));
+  check(packed.grad_k, CentralDifferences(p.k, packed_loss));
+  check(packed.grad_v, CentralDifferences(p.v, packed_loss));
+  check(packed.grad_weights, CentralDifferences(p.table, packed_loss));
+  check(weighted.grad_q, CentralDifferences(p.q, weighted_loss));
+  check(weighted.grad_k, CentralDifferences(p.k, weighted_loss));
+  check(weighted.grad_v, CentralDifferences(p.v, weighted_loss));
+  check(weighted.grad_weights, CentralDifferences(p.weights, weighted_loss));
 }
 
 TEST(GrfAttention, DoesNotDependOnTheNumberOfThreads) {
@@ -256,7 +250,7 @@ TEST(GrfAttention, AllNegativeFeaturesGiveTheWeightedMean) {
   for (double& x : p.q) x = -std::abs(x);
   for (double& x : p.k) x = -std::abs(x);
   const Result<double> r = AttendPacked(p);
-  EXPECT_LE(RelativeL2(r.out, DenseForward(p)), testing::kDoubleOpTolerance);
+  EXPECT_LE(RelativeL2(r.out, DenseForward(p)), kDoubleOpTolerance);
   for (const double g : r.grad_q) ASSERT_EQ(g, 0);  // ReLU is flat there
   for (const double g : r.grad_k) ASSERT_EQ(g, 0);
 }
@@ -278,7 +272,7 @@ TEST(GrfAttention, RowsWithoutPairsOrWithZeroWeightsAreZero) {
 
 TEST(GrfAttention, OneTokenReturnsItsOwnValue) {
   const Problem<double> p = MakeProblem<double>(1, 4, 3);
-  EXPECT_LE(RelativeL2(AttendPacked(p).out, p.v), testing::kDoubleOpTolerance);
+  EXPECT_LE(RelativeL2(AttendPacked(p).out, p.v), kDoubleOpTolerance);
 }
 
 TEST(GrfAttention, NoTokensIsNoWork) {
@@ -288,4 +282,4 @@ TEST(GrfAttention, NoTokensIsNoWork) {
 }
 
 }  // namespace
-}  // namespace interlacer
+}  // namespace interlacer::testing

@@ -10,12 +10,8 @@
 #include "tests/support/numeric.h"
 #include "tests/support/tolerances.h"
 
-namespace interlacer {
+namespace interlacer::testing {
 namespace {
-
-using testing::Poisoned;
-using testing::RandomNormal;
-using testing::RelativeL2;
 
 constexpr std::uint64_t kLinearSeed = 32;
 constexpr LinearAttentionEpsilons kEpsilons;
@@ -116,9 +112,8 @@ TEST_P(LinearAttentionTest, ForwardEqualsTheDenseFormula) {
   const auto [n, heads, head_width] = GetParam();
   const Problem<float> in_float = MakeProblem<float>(n, heads, head_width);
   const Problem<double> in_double = MakeProblem<double>(n, heads, head_width);
-  EXPECT_LE(RelativeL2(Attend(in_float).out, DenseForward(in_float)), testing::kFloatOpTolerance);
-  EXPECT_LE(RelativeL2(Attend(in_double).out, DenseForward(in_double)),
-            testing::kDoubleOpTolerance);
+  EXPECT_LE(RelativeL2(Attend(in_float).out, DenseForward(in_float)), kFloatOpTolerance);
+  EXPECT_LE(RelativeL2(Attend(in_double).out, DenseForward(in_double)), kDoubleOpTolerance);
 }
 
 TEST_P(LinearAttentionTest, FloatGradientsFollowDoubleInSizeAndDirection) {
@@ -128,8 +123,8 @@ TEST_P(LinearAttentionTest, FloatGradientsFollowDoubleInSizeAndDirection) {
   const Result<float> got = Attend(MakeProblem<float>(n, heads, head_width));
   const Result<double> expected = Attend(MakeProblem<double>(n, heads, head_width));
   const auto expect_close = [&](const std::vector<float>& a, const std::vector<double>& b) {
-    EXPECT_LE(RelativeL2(a, b), testing::kFloatGradientTolerance);
-    EXPECT_GE(testing::Cosine(a, b), kLeastCosine);
+    EXPECT_LE(RelativeL2(a, b), kFloatGradientTolerance);
+    EXPECT_GE(Cosine(a, b), kLeastCosine);
   };
   expect_close(got.grad_q, expected.grad_q);
   expect_close(got.grad_k, expected.grad_k);
@@ -150,10 +145,10 @@ TEST(LinearAttentionGradients, EqualCentralDifferencesWithAndWithoutMask) {
       for (std::size_t x = 0; x < again.out.size(); ++x) sum += again.out[x] * p.grad_out[x];
       return sum;
     };
-    const double tolerance = testing::kDoubleGradientTolerance;
-    EXPECT_LE(RelativeL2(r.grad_q, testing::CentralDifferences(p.q, loss)), tolerance);
-    EXPECT_LE(RelativeL2(r.grad_k, testing::CentralDifferences(p.k, loss)), tolerance);
-    EXPECT_LE(RelativeL2(r.grad_v, testing::CentralDifferences(p.v, loss)), tolerance);
+    const double tolerance = kDoubleGradientTolerance;
+    EXPECT_LE(RelativeL2(r.grad_q, CentralDifferences(p.q, loss)), tolerance);
+    EXPECT_LE(RelativeL2(r.grad_k, CentralDifferences(p.k, loss)), tolerance);
+    EXPECT_LE(RelativeL2(r.grad_v, CentralDifferences(p.v, loss)), tolerance);
   }
 }
 
@@ -161,7 +156,7 @@ TEST(LinearAttention, MaskedKeysHaveNoInfluence) {
   Problem<double> p = MakeProblem<double>(40, 2, 8);
   p.key_mask.assign(40, 1);
   for (int j = 30; j < 40; ++j) p.key_mask[j] = 0;
-  EXPECT_LE(RelativeL2(Attend(p).out, DenseForward(p)), testing::kDoubleOpTolerance);
+  EXPECT_LE(RelativeL2(Attend(p).out, DenseForward(p)), kDoubleOpTolerance);
   const std::vector<double> before = Attend(p).out;
   for (int x = 30 * 16; x < 40 * 16; ++x) p.k[x] = p.v[x] = 1e6;
   EXPECT_EQ(Attend(p).out, before);
@@ -171,7 +166,7 @@ TEST(LinearAttention, AllNegativeFeaturesGiveTheMeanValue) {
   Problem<double> p = MakeProblem<double>(30, 1, 3);
   for (double& x : p.q) x = -std::abs(x);
   for (double& x : p.k) x = -std::abs(x);
-  EXPECT_LE(RelativeL2(Attend(p).out, DenseForward(p)), testing::kDoubleOpTolerance);
+  EXPECT_LE(RelativeL2(Attend(p).out, DenseForward(p)), kDoubleOpTolerance);
 }
 
 TEST(LinearAttention, DoesNotDependOnTheNumberOfThreads) {
@@ -235,4 +230,4 @@ TEST(LinearAttention, NoTokensIsNoWork) {
 }
 
 }  // namespace
-}  // namespace interlacer
+}  // namespace interlacer::testing
