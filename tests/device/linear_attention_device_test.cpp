@@ -7,7 +7,7 @@
 #include "model/kernels/linear_attention_cuda.h"
 #include "tests/device/device_array.h"
 #include "tests/support/gradient_follows.h"
-#include "tests/support/numeric.h"
+#include "tests/support/linear_attention_problem.h"
 #include "tests/support/serial_for.h"
 #include "tests/support/tolerances.h"
 
@@ -17,61 +17,22 @@ namespace {
 constexpr std::uint64_t kSeed = 34;
 constexpr LinearAttentionEpsilons kEpsilons;
 
-template <typename T>
-struct Problem {
-  LinearAttentionShape shape;
-  std::vector<T> q, k, v, grad_out, key_mask;
-
-  std::int64_t count() const { return shape.n * shape.heads * shape.head_width; }
-  std::int64_t state_count() const {
-    return std::int64_t{shape.heads} * shape.head_width * (shape.head_width + 1);
-  }
-};
-
-Problem<float> MakeProblem(std::int64_t n, int heads, int head_width) {
-  Problem<float> p;
-  p.shape = {n, heads, head_width};
-  p.q = RandomNormal<float>(p.count(), kSeed, 1);
-  p.k = RandomNormal<float>(p.count(), kSeed, 2);
-  p.v = RandomNormal<float>(p.count(), kSeed, 3);
-  p.grad_out = RandomNormal<float>(p.count(), kSeed, 4);
-  return p;
+LinearProblem<float> MakeProblem(std::int64_t n, int heads, int head_width) {
+  return MakeLinearProblem<float>({n, heads, head_width}, kSeed);
 }
-
-Problem<double> Widened(const Problem<float>& p) {
-  return {p.shape,
-          {p.q.begin(), p.q.end()},
-          {p.k.begin(), p.k.end()},
-          {p.v.begin(), p.v.end()},
-          {p.grad_out.begin(), p.grad_out.end()},
-          {p.key_mask.begin(), p.key_mask.end()}};
-}
-
-template <typename T>
-struct Result {
-  std::vector<T> out, normalizer, state, grad_q, grad_k, grad_v;
-};
 
 /// The generic CPU form in float64.
-Result<double> OnHost(const Problem<float>& in_float) {
-  const Problem<double> p = Widened(in_float);
-  Result<double> r;
-  r.out = r.grad_q = r.grad_k = r.grad_v = Poisoned<double>(p.count());
-  r.normalizer = Poisoned<double>(p.shape.n * p.shape.heads);
-  r.state = Poisoned<double>(p.state_count());
-  std::vector<double> scratch = Poisoned<double>(LinearAttentionScratchCount(p.shape));
-  const LinearAttentionInputs<double> inputs{p.q.data(), p.k.data(), p.v.data(),
-                                             p.key_mask.empty() ? nullptr : p.key_mask.data()};
-  LinearAttentionForward<double>(p.shape, inputs, kEpsilons,
-                                 {r.out.data(), r.normalizer.data(), r.state.data()},
-                                 scratch.data(), SerialFor);
-  LinearAttentionBackward<double>(
-      p.shape, inputs, {r.out.data(), r.normalizer.data(), r.state.data(), p.grad_out.data()},
-      kEpsilons, {r.grad_q.data(), r.grad_k.data(), r.grad_v.data()}, scratch.data(), SerialFor);
-  return r;
+LinearResult<double> OnHost(const LinearProblem<float>& p) {
+  const LinearProblem<double> wide{p.shape,
+                                   {p.q.begin(), p.q.end()},
+                                   {p.k.begin(), p.k.end()},
+                                   {p.v.begin(), p.v.end()},
+                                   {p.grad_out.begin(), p.grad_out.end()},
+                                   {p.key_mask.begin(), p.key_mask.end()}};
+  return AttendLinearly(wide, SerialFor);
 }
 
-Result<float> OnDevice(const Problem<float>& p) {
+LinearResult<float> OnDevice(const LinearProblem<float>& p) {
   const CheckedStream stream;
   const DeviceArray<float> q(stream, p.q), k(stream, p.k), v(stream, p.v);
   const DeviceArray<float> key_mask(stream, p.key_mask), grad_out(stream, p.grad_out);
@@ -96,7 +57,7 @@ Result<float> OnDevice(const Problem<float>& p) {
   return {out.Read(), normalizer.Read(), sums, grad_q.Read(), grad_k.Read(), grad_v.Read()};
 }
 
-void ExpectClose(const Result<float>& got, const Result<double>& expected) {
+void ExpectClose(const LinearResult<float>& got, const LinearResult<double>& expected) {
   EXPECT_LE(RelativeL2(got.out, expected.out), kFloatOpTolerance);
   EXPECT_LE(RelativeL2(got.normalizer, expected.normalizer), kFloatOpTolerance);
   EXPECT_LE(RelativeL2(got.state, expected.state), kFloatOpTolerance);
@@ -120,13 +81,13 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(LinearAttentionDeviceTest, ValuesAndGradientsFollowDouble) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   const auto [n, heads, head_width] = GetParam();
-  const Problem<float> p = MakeProblem(n, heads, head_width);
+  const LinearProblem<float> p = MakeProblem(n, heads, head_width);
   ExpectClose(OnDevice(p), OnHost(p));
 }
 
 TEST(LinearAttentionDevice, MaskedKeysHaveNoInfluence) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  Problem<float> p = MakeProblem(600, 2, 8);
+  LinearProblem<float> p = MakeProblem(600, 2, 8);
   p.key_mask.assign(600, 1);
   for (int j = 400; j < 600; ++j) p.key_mask[j] = 0;
   ExpectClose(OnDevice(p), OnHost(p));
@@ -137,10 +98,10 @@ TEST(LinearAttentionDevice, MaskedKeysHaveNoInfluence) {
 
 TEST(LinearAttentionDevice, AllNegativeFeaturesGiveTheMeanValue) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  Problem<float> p = MakeProblem(30, 1, 3);
+  LinearProblem<float> p = MakeProblem(30, 1, 3);
   for (float& x : p.q) x = -std::abs(x);
   for (float& x : p.k) x = -std::abs(x);
-  const Result<float> r = OnDevice(p);
+  const LinearResult<float> r = OnDevice(p);
   EXPECT_LE(RelativeL2(r.out, OnHost(p).out), kFloatOpTolerance);
   for (const float g : r.grad_q) ASSERT_EQ(g, 0);  // ReLU is flat there
   for (const float g : r.grad_k) ASSERT_EQ(g, 0);
@@ -148,14 +109,14 @@ TEST(LinearAttentionDevice, AllNegativeFeaturesGiveTheMeanValue) {
 
 TEST(LinearAttentionDevice, OneTokenReturnsItsOwnValue) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  const Problem<float> p = MakeProblem(1, 2, 4);
+  const LinearProblem<float> p = MakeProblem(1, 2, 4);
   EXPECT_LE(RelativeL2(OnDevice(p).out, p.v), kFloatOpTolerance);
 }
 
 TEST(LinearAttentionDevice, TwoRunsGiveEqualBits) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
-  const Problem<float> p = MakeProblem(1300, 4, 16);
-  const Result<float> a = OnDevice(p), b = OnDevice(p);
+  const LinearProblem<float> p = MakeProblem(1300, 4, 16);
+  const LinearResult<float> a = OnDevice(p), b = OnDevice(p);
   EXPECT_EQ(a.out, b.out);
   EXPECT_EQ(a.state, b.state);
   EXPECT_EQ(a.grad_q, b.grad_q);

@@ -10,6 +10,7 @@
 #include "knn/walk_lists.h"
 #include "model/kernels/grf_attention_rows.h"
 #include "tests/support/clouds.h"
+#include "tests/support/gradient_follows.h"
 #include "tests/support/numeric.h"
 #include "tests/support/tolerances.h"
 
@@ -153,19 +154,14 @@ TEST_P(GrfAttentionTest, ForwardEqualsTheDenseFormula) {
 }
 
 TEST_P(GrfAttentionTest, FloatGradientsFollowDoubleInSizeAndDirection) {
-  constexpr double kLeastCosine = 0.9999;
   const Problem<float> p = MakeProblem<float>(350, GetParam().qk, GetParam().v);
   Problem<double> wide = MakeProblem<double>(350, GetParam().qk, GetParam().v);
   const Result<float> got = AttendPacked(p);
   const Result<double> expected = AttendPacked(wide);
-  const auto expect_close = [&](const std::vector<float>& a, const std::vector<double>& b) {
-    EXPECT_LE(RelativeL2(a, b), kFloatGradientTolerance);
-    EXPECT_GE(Cosine(a, b), kLeastCosine);
-  };
-  expect_close(got.grad_q, expected.grad_q);
-  expect_close(got.grad_k, expected.grad_k);
-  expect_close(got.grad_v, expected.grad_v);
-  expect_close(got.grad_weights, expected.grad_weights);
+  ExpectGradientFollows(got.grad_q, expected.grad_q);
+  ExpectGradientFollows(got.grad_k, expected.grad_k);
+  ExpectGradientFollows(got.grad_v, expected.grad_v);
+  ExpectGradientFollows(got.grad_weights, expected.grad_weights);
 }
 
 TEST(GrfAttentionGradients, EqualCentralDifferences) {

@@ -7,7 +7,8 @@
 #include "common/kernels/cpu_features.h"
 #include "common/thread_pool.h"
 #include "model/kernels/linear_attention_rows.h"
-#include "tests/support/numeric.h"
+#include "tests/support/gradient_follows.h"
+#include "tests/support/linear_attention_problem.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
@@ -17,57 +18,17 @@ constexpr std::uint64_t kLinearSeed = 32;
 constexpr LinearAttentionEpsilons kEpsilons;
 
 template <typename T>
-struct Problem {
-  LinearAttentionShape shape;
-  std::vector<T> q, k, v, grad_out, key_mask;
-
-  LinearAttentionInputs<T> inputs() const {
-    return {q.data(), k.data(), v.data(), key_mask.empty() ? nullptr : key_mask.data()};
-  }
-};
-
-template <typename T>
-Problem<T> MakeProblem(std::int64_t n, int heads, int head_width) {
-  Problem<T> p;
-  p.shape = {n, heads, head_width};
-  const std::int64_t count = n * heads * head_width;
-  p.q = RandomNormal<T>(count, kLinearSeed, 1);
-  p.k = RandomNormal<T>(count, kLinearSeed, 2);
-  p.v = RandomNormal<T>(count, kLinearSeed, 3);
-  p.grad_out = RandomNormal<T>(count, kLinearSeed, 4);
-  return p;
+LinearProblem<T> MakeProblem(std::int64_t n, int heads, int head_width) {
+  return MakeLinearProblem<T>({n, heads, head_width}, kLinearSeed);
 }
-
 template <typename T>
-struct Result {
-  std::vector<T> out, normalizer, state, grad_q, grad_k, grad_v;
-};
-
-template <typename T>
-Result<T> Attend(const Problem<T>& p) {
-  const LinearAttentionShape& s = p.shape;
-  const std::int64_t count = s.n * s.heads * s.head_width;
-  Result<T> r;
-  r.out = Poisoned<T>(count);
-  r.normalizer = Poisoned<T>(s.n * s.heads);
-  r.state = Poisoned<T>(s.heads * s.head_width * (s.head_width + 1));
-  r.grad_q = Poisoned<T>(count);
-  r.grad_k = Poisoned<T>(count);
-  r.grad_v = Poisoned<T>(count);
-  std::vector<T> scratch = Poisoned<T>(LinearAttentionScratchCount(s));
-  LinearAttentionForward<T>(s, p.inputs(), kEpsilons,
-                            {r.out.data(), r.normalizer.data(), r.state.data()}, scratch.data(),
-                            ParallelFor);
-  scratch = Poisoned<T>(LinearAttentionScratchCount(s));
-  LinearAttentionBackward<T>(
-      s, p.inputs(), {r.out.data(), r.normalizer.data(), r.state.data(), p.grad_out.data()},
-      kEpsilons, {r.grad_q.data(), r.grad_k.data(), r.grad_v.data()}, scratch.data(), ParallelFor);
-  return r;
+LinearResult<T> Attend(const LinearProblem<T>& p) {
+  return AttendLinearly(p, ParallelFor);
 }
 
 /// The slow, obvious twin: dense A = phi(Q) phi(K)^T per head, rows divided by their sums.
 template <typename T>
-std::vector<double> DenseForward(const Problem<T>& p) {
+std::vector<double> DenseForward(const LinearProblem<T>& p) {
   const std::int64_t n = p.shape.n;
   const int d = p.shape.head_width;
   const int stride = p.shape.heads * d;
@@ -110,37 +71,32 @@ INSTANTIATE_TEST_SUITE_P(Shapes, LinearAttentionTest,
 
 TEST_P(LinearAttentionTest, ForwardEqualsTheDenseFormula) {
   const auto [n, heads, head_width] = GetParam();
-  const Problem<float> in_float = MakeProblem<float>(n, heads, head_width);
-  const Problem<double> in_double = MakeProblem<double>(n, heads, head_width);
+  const LinearProblem<float> in_float = MakeProblem<float>(n, heads, head_width);
+  const LinearProblem<double> in_double = MakeProblem<double>(n, heads, head_width);
   EXPECT_LE(RelativeL2(Attend(in_float).out, DenseForward(in_float)), kFloatOpTolerance);
   EXPECT_LE(RelativeL2(Attend(in_double).out, DenseForward(in_double)), kDoubleOpTolerance);
 }
 
 TEST_P(LinearAttentionTest, FloatGradientsFollowDoubleInSizeAndDirection) {
-  constexpr double kLeastCosine = 0.9999;
   const auto [n, heads, head_width] = GetParam();
   if (n == 1) GTEST_SKIP() << "one token attends to itself: the gradients of q and k vanish";
-  const Result<float> got = Attend(MakeProblem<float>(n, heads, head_width));
-  const Result<double> expected = Attend(MakeProblem<double>(n, heads, head_width));
-  const auto expect_close = [&](const std::vector<float>& a, const std::vector<double>& b) {
-    EXPECT_LE(RelativeL2(a, b), kFloatGradientTolerance);
-    EXPECT_GE(Cosine(a, b), kLeastCosine);
-  };
-  expect_close(got.grad_q, expected.grad_q);
-  expect_close(got.grad_k, expected.grad_k);
-  expect_close(got.grad_v, expected.grad_v);
+  const LinearResult<float> got = Attend(MakeProblem<float>(n, heads, head_width));
+  const LinearResult<double> expected = Attend(MakeProblem<double>(n, heads, head_width));
+  ExpectGradientFollows(got.grad_q, expected.grad_q);
+  ExpectGradientFollows(got.grad_k, expected.grad_k);
+  ExpectGradientFollows(got.grad_v, expected.grad_v);
 }
 
 TEST(LinearAttentionGradients, EqualCentralDifferencesWithAndWithoutMask) {
   for (const bool masked : {false, true}) {
-    Problem<double> p = MakeProblem<double>(19, 2, 4);
+    LinearProblem<double> p = MakeProblem<double>(19, 2, 4);
     if (masked) {
       p.key_mask.assign(19, 1);
       p.key_mask[3] = p.key_mask[18] = 0;
     }
-    const Result<double> r = Attend(p);
+    const LinearResult<double> r = Attend(p);
     const auto loss = [&] {
-      const Result<double> again = Attend(p);
+      const LinearResult<double> again = Attend(p);
       double sum = 0;
       for (std::size_t x = 0; x < again.out.size(); ++x) sum += again.out[x] * p.grad_out[x];
       return sum;
@@ -153,7 +109,7 @@ TEST(LinearAttentionGradients, EqualCentralDifferencesWithAndWithoutMask) {
 }
 
 TEST(LinearAttention, MaskedKeysHaveNoInfluence) {
-  Problem<double> p = MakeProblem<double>(40, 2, 8);
+  LinearProblem<double> p = MakeProblem<double>(40, 2, 8);
   p.key_mask.assign(40, 1);
   for (int j = 30; j < 40; ++j) p.key_mask[j] = 0;
   EXPECT_LE(RelativeL2(Attend(p).out, DenseForward(p)), kDoubleOpTolerance);
@@ -163,18 +119,18 @@ TEST(LinearAttention, MaskedKeysHaveNoInfluence) {
 }
 
 TEST(LinearAttention, AllNegativeFeaturesGiveTheMeanValue) {
-  Problem<double> p = MakeProblem<double>(30, 1, 3);
+  LinearProblem<double> p = MakeProblem<double>(30, 1, 3);
   for (double& x : p.q) x = -std::abs(x);
   for (double& x : p.k) x = -std::abs(x);
   EXPECT_LE(RelativeL2(Attend(p).out, DenseForward(p)), kDoubleOpTolerance);
 }
 
 TEST(LinearAttention, DoesNotDependOnTheNumberOfThreads) {
-  const Problem<float> p = MakeProblem<float>(3000, 4, 16);
+  const LinearProblem<float> p = MakeProblem<float>(3000, 4, 16);
   SetThreadCount(1);
-  const Result<float> one = Attend(p);
+  const LinearResult<float> one = Attend(p);
   SetThreadCount(3);
-  const Result<float> three = Attend(p);
+  const LinearResult<float> three = Attend(p);
   SetThreadCount(0);
   EXPECT_EQ(one.out, three.out);
   EXPECT_EQ(one.grad_q, three.grad_q);
@@ -187,7 +143,7 @@ template <typename AddState, typename ApplyState, typename QueryBackward, typena
 std::vector<float> OneHead(int width, const AddState& add_state, const ApplyState& apply_state,
                            const QueryBackward& query_backward, const KeyBackward& key_backward) {
   constexpr int kTokens = 100;
-  const Problem<float> p = MakeProblem<float>(kTokens, 1, width);
+  const LinearProblem<float> p = MakeProblem<float>(kTokens, 1, width);
   const LinearRange range{kTokens, width, 1, width};
   const float epsilon = 1e-3f;
   std::vector<float> scratch(LinearRowScratchCount(width));
