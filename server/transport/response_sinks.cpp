@@ -6,11 +6,6 @@
 
 namespace interlacer {
 
-void UnarySink::SetListener(std::shared_ptr<SinkListener> listener) {
-  std::lock_guard lock(mutex_);
-  listener_ = std::move(listener);
-}
-
 void UnarySink::Send(grpc::ByteBuffer message) {
   sent_bytes_ += static_cast<std::int64_t>(message.Length());
   response_->Swap(&message);
@@ -29,33 +24,9 @@ void UnarySink::FinishWith(grpc::ByteBuffer message) {
   Finish(Status::Ok());
 }
 
-void UnarySink::Abort() {
-  std::shared_ptr<SinkListener> listener;
-  {
-    std::lock_guard lock(mutex_);
-    listener = listener_;
-  }
-  if (listener != nullptr) listener->OnReset();
-  context_->TryCancel();
-}
-
 std::optional<std::chrono::steady_clock::time_point> UnarySink::stalled_since() const {
   std::lock_guard lock(mutex_);
   return finish_time_;
-}
-
-void UnarySink::OnCancel() {
-  std::shared_ptr<SinkListener> listener;
-  {
-    std::lock_guard lock(mutex_);
-    listener = listener_;
-  }
-  if (listener != nullptr) listener->OnClientGone();
-}
-
-void StreamSink::SetListener(std::shared_ptr<SinkListener> listener) {
-  std::lock_guard lock(mutex_);
-  listener_ = std::move(listener);
 }
 
 bool StreamSink::HasRoom() const {
@@ -168,25 +139,6 @@ void StreamSink::FinishWith(grpc::ByteBuffer message) {
     action = NextAction();
   }
   Do(std::move(action));
-}
-
-void StreamSink::Abort() {
-  std::shared_ptr<SinkListener> listener;
-  {
-    std::lock_guard lock(mutex_);
-    listener = listener_;
-  }
-  if (listener != nullptr) listener->OnReset();
-  context_->TryCancel();
-}
-
-void StreamSink::OnCancel() {
-  std::shared_ptr<SinkListener> listener;
-  {
-    std::lock_guard lock(mutex_);
-    listener = listener_;
-  }
-  if (listener != nullptr) listener->OnClientGone();
 }
 
 }  // namespace interlacer

@@ -24,42 +24,66 @@
 
 namespace interlacer {
 
-class UnarySink final : public grpc::ServerUnaryReactor, public ResponseSink {
+/// What both kinds have: the listener, and how a call ends from outside.
+template <typename Reactor>
+class ReactorSink : public Reactor, public ResponseSink {
+ public:
+  void SetListener(std::shared_ptr<SinkListener> listener) override {
+    std::lock_guard lock(mutex_);
+    listener_ = std::move(listener);
+  }
+  void Abort() override {
+    if (const auto listener = CurrentListener()) listener->OnReset();
+    context_->TryCancel();
+  }
+  std::int64_t sent_bytes() const override { return sent_bytes_; }
+
+ protected:
+  explicit ReactorSink(grpc::CallbackServerContext* context) : context_(context) {}
+
+  std::atomic<std::int64_t> sent_bytes_{0};
+  mutable std::mutex mutex_;
+  std::shared_ptr<SinkListener> listener_;
+
+ private:
+  std::shared_ptr<SinkListener> CurrentListener() const {
+    std::lock_guard lock(mutex_);
+    return listener_;
+  }
+  void OnCancel() override {
+    if (const auto listener = CurrentListener()) listener->OnClientGone();
+  }
+  void OnDone() override { delete this; }
+
+  grpc::CallbackServerContext* const context_;
+};
+
+class UnarySink final : public ReactorSink<grpc::ServerUnaryReactor> {
  public:
   UnarySink(grpc::CallbackServerContext* context, grpc::ByteBuffer* response,
             CallRegistry* registry)
-      : context_(context), response_(response), entry_(registry, this) {}
+      : ReactorSink(context), response_(response), entry_(registry, this) {}
 
-  void SetListener(std::shared_ptr<SinkListener> listener) override;
   bool HasRoom() const override { return true; }
   void Send(grpc::ByteBuffer message) override;
   void Finish(const Status& status) override;
   void FinishWith(grpc::ByteBuffer message) override;
-  void Abort() override;
-  std::int64_t sent_bytes() const override { return sent_bytes_; }
   std::int64_t unsent_bytes() const override { return sent_bytes_; }
   std::optional<std::chrono::steady_clock::time_point> stalled_since() const override;
 
  private:
-  void OnCancel() override;
-  void OnDone() override { delete this; }
-
-  grpc::CallbackServerContext* const context_;
   grpc::ByteBuffer* const response_;
-  std::atomic<std::int64_t> sent_bytes_{0};
-  mutable std::mutex mutex_;
-  std::shared_ptr<SinkListener> listener_;
   /// Set by Finish: from then on the client is awaited.
   std::optional<std::chrono::steady_clock::time_point> finish_time_;
   /// The last member: the registry may ask the sink until this one is destroyed.
   const CallRegistry::Entry entry_;
 };
 
-class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, public ResponseSink {
+class StreamSink final : public ReactorSink<grpc::ServerWriteReactor<grpc::ByteBuffer>> {
  public:
   StreamSink(grpc::CallbackServerContext* context, int max_messages, std::int64_t max_bytes,
              CallRegistry* registry)
-      : context_(context),
+      : ReactorSink(context),
         max_messages_(max_messages),
         max_bytes_(max_bytes),
         entry_(registry, this) {}
@@ -67,13 +91,10 @@ class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, publ
   /// From now on what is sent is recorded. Before the first message.
   void Record(FlightRecorder::Call call) { recording_.emplace(std::move(call)); }
 
-  void SetListener(std::shared_ptr<SinkListener> listener) override;
   bool HasRoom() const override;
   void Send(grpc::ByteBuffer message) override;
   void Finish(const Status& status) override;
   void FinishWith(grpc::ByteBuffer message) override;
-  void Abort() override;
-  std::int64_t sent_bytes() const override { return sent_bytes_; }
   std::int64_t unsent_bytes() const override;
   std::optional<std::chrono::steady_clock::time_point> stalled_since() const override;
 
@@ -92,17 +113,11 @@ class StreamSink final : public grpc::ServerWriteReactor<grpc::ByteBuffer>, publ
   void Do(Action action);
 
   void OnWriteDone(bool ok) override;
-  void OnCancel() override;
-  void OnDone() override { delete this; }
 
-  grpc::CallbackServerContext* const context_;
   const int max_messages_;
   const std::int64_t max_bytes_;
-  std::atomic<std::int64_t> sent_bytes_{0};
   std::optional<FlightRecorder::Call> recording_;
 
-  mutable std::mutex mutex_;
-  std::shared_ptr<SinkListener> listener_;
   /// The front is the message being written.
   std::deque<grpc::ByteBuffer> messages_;
   std::int64_t buffered_bytes_ = 0;
