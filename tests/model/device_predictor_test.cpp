@@ -67,14 +67,12 @@ std::unique_ptr<Predictor> WidePredictor(const DeviceChoice& device,
                                          const std::string& overflowing = {},
                                          const InterlacerConfig& config = WideConfig()) {
   const std::string dir = ::testing::TempDir() + "device_predictor_" + std::to_string(getpid());
-  WorldModel model(config);
-  InitializeWeights(&model, 1);
-  PerturbHeads(&model);
+  const auto model = MakeMovingModel(config, {}, 1);
   if (!overflowing.empty()) {
     const at::NoGradGuard no_grad;
-    model.named_parameters()[overflowing].fill_(3e38f);
+    model->named_parameters()[overflowing].fill_(3e38f);
   }
-  EXPECT_TRUE(SaveCheckpoint(dir, model, {}).ok());
+  EXPECT_TRUE(SaveCheckpoint(dir, *model, {}).ok());
   auto predictor = LoadPredictorOn(device, dir, {"tiny"});
   std::filesystem::remove_all(dir);
   return *std::move(predictor);
@@ -233,9 +231,7 @@ TEST_P(StepGraphOf, ReplaysEqualSteps) {
   config.network.local.kind = GetParam().local;
   config.graph.edge_weight = GetParam().edge_weight;
   config.graph.scope = GetParam().scope;
-  const auto model = std::make_shared<WorldModel>(config, WorldModelOptions{GetParam().dtype});
-  InitializeWeights(model.get(), 3);
-  PerturbHeads(model.get());
+  const std::shared_ptr<WorldModel> model = MakeMovingModel(config, {GetParam().dtype});
   const at::NoGradGuard no_grad;
   const TestDevice device;
   device.Place(model.get());
@@ -277,9 +273,7 @@ TEST(StepGraph, ReplaysStepsOfAnExactModel) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   InterlacerConfig config = TinyExactConfig();
   config.network.width = WideConfig().network.width;
-  const auto model = std::make_shared<WorldModel>(config, WorldModelOptions{DenseDtype::kFloat32});
-  InitializeWeights(model.get(), 3);
-  PerturbHeads(model.get());
+  const std::shared_ptr<WorldModel> model = MakeMovingModel(config, {DenseDtype::kFloat32});
   const at::NoGradGuard no_grad;
   const TestDevice device;
   device.Place(model.get());
@@ -329,10 +323,7 @@ TEST(StepGraph, LeavesAloneWhatNeedsTheHost) {
   crowded.network.local.anchor_neighbor_count = 33;
   const at::NoGradGuard no_grad;
   for (const InterlacerConfig& config : {undirected, crowded}) {
-    const auto model =
-        std::make_shared<WorldModel>(config, WorldModelOptions{DenseDtype::kFloat32});
-    InitializeWeights(model.get(), 3);
-    PerturbHeads(model.get());
+    const std::shared_ptr<WorldModel> model = MakeMovingModel(config, {DenseDtype::kFloat32});
     const TestDevice device;
     device.Place(model.get());
     StepGraph steps(model);

@@ -40,11 +40,7 @@ std::unique_ptr<WorldModel> MakeModel(const Variant& variant, DenseDtype dtype) 
   config.network.local.key_width = variant.key_width;
   config.network.width = variant.width;
   config.network.block_count = variant.blocks;
-  auto model = std::make_unique<WorldModel>(
-      config, WorldModelOptions{.dense_dtype = dtype, .recompute_blocks = variant.recompute});
-  InitializeWeights(model.get(), 3);
-  PerturbHeads(model.get());
-  return model;
+  return MakeMovingModel(config, {.dense_dtype = dtype, .recompute_blocks = variant.recompute});
 }
 
 /// What moved, so that the tolerance is one of the prediction and not of the positions.
@@ -236,11 +232,7 @@ std::unique_ptr<WorldModel> MakeExactModel(int width, float min_displacement_m) 
   InterlacerConfig config = TinyExactConfig();
   config.network.width = width;
   config.network.min_displacement_m = min_displacement_m;
-  auto model =
-      std::make_unique<WorldModel>(config, WorldModelOptions{.dense_dtype = DenseDtype::kFloat32});
-  InitializeWeights(model.get(), 3);
-  PerturbHeads(model.get());
-  return model;
+  return MakeMovingModel(config, {.dense_dtype = DenseDtype::kFloat32});
 }
 
 /// Surface tokens, the gate and the dead zone: in the fused head's widths and out of them.

@@ -65,9 +65,8 @@ TEST_P(DeviceTraining, HasLossAndGradientsOfTheHost) {
   InterlacerConfig& config = run.config.model;
   config.network.local.kind = GetParam();
   config.graph.scope = GraphScope::kPerTime;
-  WorldModel model(config, WorldModelOptions{.dense_dtype = DenseDtype::kFloat32});
-  InitializeWeights(&model, 3);
-  PerturbHeads(&model);
+  const auto model =
+      MakeMovingModel(config, WorldModelOptions{.dense_dtype = DenseDtype::kFloat32});
   const TrainingSample sample = MakeSample(run, folder);
   SequenceLossOptions options;
   options.ray_count = 48;
@@ -75,15 +74,15 @@ TEST_P(DeviceTraining, HasLossAndGradientsOfTheHost) {
   options.regularization = {.displacement = 0.1, .stretch = 3, .feature_change = 0.01};
 
   const auto gradients = [&](SequenceLoss* loss) {
-    model.zero_grad();
-    *loss = ComputeSequenceLoss(&model, sample, options);
+    model->zero_grad();
+    *loss = ComputeSequenceLoss(model.get(), sample, options);
     loss->total.backward();
-    return ParameterGradients(model);
+    return ParameterGradients(*model);
   };
   SequenceLoss expected, got;
   const auto expected_gradients = gradients(&expected);
   const TestDevice device;
-  device.Place(&model);
+  device.Place(model.get());
   const auto got_gradients = gradients(&got);
 
   EXPECT_LT(RelativeL2(got.total, expected.total), kFloatStepTolerance);

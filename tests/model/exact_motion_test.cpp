@@ -66,16 +66,14 @@ class ExactMotion : public ::testing::Test {
 
   /// Writes a checkpoint of `config_`, with `robot` in it unless null.
   void Save(const Robot* robot) const {
-    WorldModel model(config_);
-    InitializeWeights(&model, 1);
-    PerturbHeads(&model);
+    const auto model = MakeMovingModel(config_, {}, 1);
     std::string folder;
     if (robot != nullptr) {
       folder = root_ + "/robot";
       ASSERT_TRUE(WriteRobot(*robot, folder).ok());
     }
     const Status saved =
-        SaveCheckpoint(CheckpointDir(), model, {}, StoredWeights::kFloat32, folder);
+        SaveCheckpoint(CheckpointDir(), *model, {}, StoredWeights::kFloat32, folder);
     ASSERT_TRUE(saved.ok()) << saved.ToString();
   }
 

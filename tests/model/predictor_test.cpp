@@ -39,10 +39,8 @@ class PredictorTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     dir_ = ::testing::TempDir() + "predictor_checkpoint_" + std::to_string(getpid());
-    WorldModel model(TinyConfig());
-    InitializeWeights(&model, 1);
-    PerturbHeads(&model);
-    ASSERT_TRUE(SaveCheckpoint(dir_, model, {{"trained_step_count", "6"}}).ok());
+    const auto model = MakeMovingModel(TinyConfig(), {}, 1);
+    ASSERT_TRUE(SaveCheckpoint(dir_, *model, {{"trained_step_count", "6"}}).ok());
   }
   static void TearDownTestSuite() { std::filesystem::remove_all(dir_); }
 
@@ -87,11 +85,9 @@ TEST_F(PredictorTest, TheNextSceneHasTheBytesOfItsFrames) {
   for (const bool is_drawn : {true, false}) {
     InterlacerConfig config = TinyConfig();
     if (!is_drawn) config.data.particle_count = 64 * 48 * 2;
-    WorldModel model(config);
-    InitializeWeights(&model, 1);
-    PerturbHeads(&model);
+    const auto model = MakeMovingModel(config, {}, 1);
     const std::string dir = dir_ + (is_drawn ? "_drawn" : "_whole");
-    ASSERT_TRUE(SaveCheckpoint(dir, model, {}).ok());
+    ASSERT_TRUE(SaveCheckpoint(dir, *model, {}).ok());
     const auto predictor = *Predictor::Load(dir, {"tiny", DeviceRequest::kCpu});
     std::filesystem::remove_all(dir);
     const auto before = *predictor->Lift(SceneFrom(0));
@@ -557,10 +553,8 @@ class ConfiguredPredictor : public ::testing::Test {
  protected:
   ~ConfiguredPredictor() override { std::filesystem::remove_all(dir_); }
   std::unique_ptr<Predictor> Load(const InterlacerConfig& config) {
-    WorldModel model(config);
-    InitializeWeights(&model, 1);
-    PerturbHeads(&model);
-    EXPECT_TRUE(SaveCheckpoint(dir_, model, {}).ok());
+    const auto model = MakeMovingModel(config, {}, 1);
+    EXPECT_TRUE(SaveCheckpoint(dir_, *model, {}).ok());
     return Must(Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu}));
   }
   const std::string dir_ =

@@ -5,6 +5,8 @@
 #include <ATen/Functions.h>
 #include <torch/types.h>
 
+#include <memory>
+
 #include "model/lifting/lifted_scene.h"
 #include "model/network/world_model.h"
 #include "tests/support/clouds.h"
@@ -50,6 +52,16 @@ inline void PerturbHeads(WorldModel* model) {
       item.value().copy_(0.05 * at::randn(item.value().sizes()));
     }
   }
+}
+
+/// One with random weights, in its heads too.
+inline std::unique_ptr<WorldModel> MakeMovingModel(const InterlacerConfig& config,
+                                                   const WorldModelOptions& options = {},
+                                                   std::uint64_t seed = 3) {
+  auto model = std::make_unique<WorldModel>(config, options);
+  InitializeWeights(model.get(), seed);
+  PerturbHeads(model.get());
+  return model;
 }
 
 /// Of the newest cloud of a scene that a predictor lifted, on the host.

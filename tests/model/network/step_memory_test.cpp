@@ -46,15 +46,14 @@ TEST_P(StepMemory, GrowsNoFasterThanParticles) {
   config.network.local.kind = GetParam().local;
   // Widths that the fused layers take.
   if (GetParam().is_served) config.network.width = config.network.local.key_width = 64;
-  WorldModel model(config, {GetParam().is_served ? DenseDtype::kBfloat16 : DenseDtype::kFloat32});
-  InitializeWeights(&model, 3);
-  PerturbHeads(&model);
-  const StepEngine engine(&model);
+  const auto model = MakeMovingModel(
+      config, {GetParam().is_served ? DenseDtype::kBfloat16 : DenseDtype::kFloat32});
+  const StepEngine engine(model.get());
   const auto peak_of = [&](int particles) {
     const StepInput input = MakeStepInput(particles, config);
     CloudTensors next;
     const double peak = PeakOf(
-        particles, [&] { next = GetParam().is_served ? engine.Step(input) : model.Step(input); });
+        particles, [&] { next = GetParam().is_served ? engine.Step(input) : model->Step(input); });
     EXPECT_TRUE(at::isfinite(next.positions_m).all().item<bool>()) << particles;
     return peak;
   };

@@ -44,6 +44,12 @@ std::unique_ptr<WorldModel> MakeModel(const InterlacerConfig& config,
   return model;
 }
 
+/// The same with random heads, which move particles.
+std::unique_ptr<WorldModel> MakeMoving(const InterlacerConfig& config,
+                                       DenseDtype dtype = DenseDtype::kFloat32) {
+  return MakeMovingModel(config, {dtype});
+}
+
 class WorldModelVariants : public ::testing::TestWithParam<Variant> {
  protected:
   InterlacerConfig config_ = ConfigOf(GetParam());
@@ -95,6 +101,18 @@ INSTANTIATE_TEST_SUITE_P(All, WorldModelVariants,
                                            Variant{"None", LocalLayer::kNone}),
                          [](const auto& test) { return test.param.name; });
 
+void ExpectFusedIsLayerByLayer(InterlacerConfig config) {
+  config.network.width = config.network.local.key_width = 64;  // widths that the kernels take
+  const auto model = MakeMoving(config, DenseDtype::kBfloat16);
+  const StepInput input = MakeStepInput(kParticles, config);
+  const torch::Tensor expected = model->Step(input).positions_m - input.newer.positions_m;
+  const StepEngine engine(model.get());
+  const CloudTensors got = engine.Step(input);
+  EXPECT_LT(RelativeL2(got.positions_m - input.newer.positions_m, expected),
+            kBfloat16HostStepTolerance);
+  EXPECT_TRUE(at::equal(engine.Step(input).positions_m, got.positions_m));
+}
+
 /// With mechanisms of the attention library as layers.
 class LibraryModels : public ::testing::TestWithParam<LibraryLayer> {
  protected:
@@ -108,15 +126,14 @@ class LibraryModels : public ::testing::TestWithParam<LibraryLayer> {
 TEST_P(LibraryModels, LearnEveryParameterOfTheStepInBothMemoryForms) {
   std::map<std::string, torch::Tensor> gradients[2];
   for (const bool recompute : {false, true}) {
-    WorldModel model(config_, {.dense_dtype = DenseDtype::kFloat32, .recompute_blocks = recompute});
-    InitializeWeights(&model, 3);
-    PerturbHeads(&model);
+    const auto model = MakeMovingModel(
+        config_, {.dense_dtype = DenseDtype::kFloat32, .recompute_blocks = recompute});
     const StepInput input = MakeStepInput(kParticles, config_);
-    const CloudTensors next = model.Step(input);
+    const CloudTensors next = model->Step(input);
     EXPECT_FALSE(at::equal(next.positions_m, input.newer.positions_m));
     (next.positions_m.square().sum() + next.features.square().sum()).backward();
-    gradients[recompute] = ParameterGradients(model);
-    for (const auto& item : model.named_parameters()) {
+    gradients[recompute] = ParameterGradients(*model);
+    for (const auto& item : model->named_parameters()) {
       if (!item.key().starts_with("interlacer.")) continue;
       const auto found = gradients[recompute].find(item.key());
       ASSERT_NE(found, gradients[recompute].end()) << item.key();
@@ -129,16 +146,7 @@ TEST_P(LibraryModels, LearnEveryParameterOfTheStepInBothMemoryForms) {
 }
 
 TEST_P(LibraryModels, FusedInferenceIsTheStepOfTheLayersOneByOne) {
-  config_.network.width = config_.network.local.key_width = 64;  // widths that the kernels take
-  const auto model = MakeModel(config_, DenseDtype::kBfloat16);
-  PerturbHeads(model.get());
-  const StepInput input = MakeStepInput(kParticles, config_);
-  const torch::Tensor expected = model->Step(input).positions_m - input.newer.positions_m;
-  const StepEngine engine(model.get());
-  const CloudTensors got = engine.Step(input);
-  EXPECT_LT(RelativeL2(got.positions_m - input.newer.positions_m, expected),
-            kBfloat16HostStepTolerance);
-  EXPECT_TRUE(at::equal(engine.Step(input).positions_m, got.positions_m));
+  ExpectFusedIsLayerByLayer(config_);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LibraryModels, ::testing::ValuesIn(LibraryLayers()),
@@ -151,9 +159,7 @@ class MotionGate : public ::testing::Test {
     InterlacerConfig config = TinyConfig();
     config.network.motion_gate = has_gate;
     config.network.min_displacement_m = min_displacement_m;
-    auto model = MakeModel(config);
-    PerturbHeads(model.get());
-    return model;
+    return MakeMoving(config);
   }
   CloudTensors ChangeOf(WorldModel* model) const {
     const CloudTensors next = model->Step(input_);
@@ -238,8 +244,7 @@ TEST_F(MotionGate, ADisplacementThatIsNotANumberIsNotShort) {
 
 /// One set of weights for robots with any number of surface points.
 TEST(SurfaceModel, StepsWithAnyRobotAndSeesItsMotion) {
-  const auto model = MakeModel(TinyExactConfig());
-  PerturbHeads(model.get());
+  const auto model = MakeMoving(TinyExactConfig());
   for (const int points : {0, 3, 90}) {
     SCOPED_TRACE(points);
     StepInput input = MakeStepInput(kParticles, model->config(), points);
@@ -259,8 +264,7 @@ TEST(SurfaceModel, StepsWithAnyRobotAndSeesItsMotion) {
 }
 
 TEST(SurfaceModel, GradientsReachEveryParameterOfTheStep) {
-  const auto model = MakeModel(TinyExactConfig());
-  PerturbHeads(model.get());
+  const auto model = MakeMoving(TinyExactConfig());
   const CloudTensors next = model->Step(MakeStepInput(kParticles, model->config(), 40));
   (next.positions_m.square().sum() + next.features.square().sum()).backward();
   for (const auto& item : model->named_parameters()) {
@@ -295,8 +299,7 @@ TEST(WorldModelTest, LocalLayersCompareAtEqualSizeAndStart) {
 }
 
 TEST(WorldModelTest, PermutedParticlesGivePermutedOutputs) {
-  const auto model = MakeModel(TinyConfig());
-  PerturbHeads(model.get());
+  const auto model = MakeMoving(TinyConfig());
   StepInput input = MakeStepInput(kParticles, model->config());
   const CloudTensors expected = model->Step(input);
   const torch::Tensor order = at::randperm(kParticles, at::kLong);
@@ -315,9 +318,7 @@ TEST(WorldModelTest, SampledWalksEqualExactLists) {
   InterlacerConfig sampled = TinyConfig();
   sampled.network.local.kind = LocalLayer::kGrfSampled;
   sampled.network.local.sampler = WalkSampler::kRepellingPerPrefix;
-  const auto a = MakeModel(TinyConfig()), b = MakeModel(sampled);
-  PerturbHeads(a.get());
-  PerturbHeads(b.get());
+  const auto a = MakeMoving(TinyConfig()), b = MakeMoving(sampled);
   const StepInput input = MakeStepInput(kParticles, sampled);
   EXPECT_LT(RelativeL2(b->Step(input).positions_m, a->Step(input).positions_m), 1e-6);
 }
@@ -325,9 +326,7 @@ TEST(WorldModelTest, SampledWalksEqualExactLists) {
 TEST(WorldModelTest, OnesWeighEveryPairOfTheListsAlike) {
   const torch::NoGradGuard no_grad;
   const InterlacerConfig config = *WithLocalLayer(TinyConfig(), "grf_ones");
-  const auto ones = MakeModel(config), masked = MakeModel(TinyConfig());
-  PerturbHeads(ones.get());
-  PerturbHeads(masked.get());
+  const auto ones = MakeMoving(config), masked = MakeMoving(TinyConfig());
   const StepInput input = MakeStepInput(kParticles, config);
   const torch::Tensor before = ones->Step(input).positions_m;
   EXPECT_GT((before - masked->Step(input).positions_m).abs().max().item<double>(), 0);
@@ -338,8 +337,7 @@ TEST(WorldModelTest, OnesWeighEveryPairOfTheListsAlike) {
 }
 
 TEST(WorldModelTest, SceneWithoutARobot) {
-  const auto model = MakeModel(TinyConfig());
-  PerturbHeads(model.get());
+  const auto model = MakeMoving(TinyConfig());
   StepInput input = MakeStepInput(kParticles, model->config());
   const at::NoGradGuard no_grad;
   const torch::Tensor with_robot = model->Step(input).positions_m;
@@ -354,10 +352,8 @@ TEST(WorldModelTest, SceneWithoutARobot) {
 }
 
 TEST(WorldModelTest, Bfloat16StaysNearFloat32) {
-  const auto exact = MakeModel(TinyConfig());
-  const auto rounded = MakeModel(TinyConfig(), DenseDtype::kBfloat16);
-  PerturbHeads(exact.get());
-  PerturbHeads(rounded.get());
+  const auto exact = MakeMoving(TinyConfig());
+  const auto rounded = MakeMoving(TinyConfig(), DenseDtype::kBfloat16);
   const StepInput input = MakeStepInput(kParticles, exact->config());
   const torch::Tensor expected = exact->Step(input).positions_m - input.newer.positions_m;
   const torch::Tensor got = rounded->Step(input).positions_m - input.newer.positions_m;
@@ -368,18 +364,9 @@ class FusedInference : public ::testing::TestWithParam<LocalLayer> {};
 
 TEST_P(FusedInference, IsTheStepOfTheLayersOneByOne) {
   InterlacerConfig config = TinyConfig();
-  config.network.width = config.network.local.key_width = 64;  // widths that the kernels take
   config.network.block_count = 2;
   config.network.local.kind = GetParam();
-  const auto model = MakeModel(config, DenseDtype::kBfloat16);
-  PerturbHeads(model.get());
-  const StepInput input = MakeStepInput(kParticles, config);
-  const torch::Tensor expected = model->Step(input).positions_m - input.newer.positions_m;
-  const StepEngine engine(model.get());
-  const CloudTensors got = engine.Step(input);
-  EXPECT_LT(RelativeL2(got.positions_m - input.newer.positions_m, expected),
-            kBfloat16HostStepTolerance);
-  EXPECT_TRUE(at::equal(engine.Step(input).positions_m, got.positions_m));
+  ExpectFusedIsLayerByLayer(config);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, FusedInference,
@@ -389,8 +376,7 @@ INSTANTIATE_TEST_SUITE_P(Layers, FusedInference,
 
 /// Relative difference of a step's displacements in both types.
 double Float32Error(const InterlacerConfig& config) {
-  const auto model = MakeModel(config);
-  PerturbHeads(model.get());
+  const auto model = MakeMoving(config);
   StepInput input = MakeStepInput(kParticles, model->config());
   const torch::Tensor got = model->Step(input).positions_m - input.newer.positions_m;
   model->to(at::kDouble);
@@ -408,8 +394,7 @@ TEST(WorldModelTest, Float32StepNearFloat64) {
 }
 
 TEST(WorldModelTest, AccumulatedGradientsAreThoseOfTheWhole) {
-  const auto model = MakeModel(TinyConfig());
-  PerturbHeads(model.get());
+  const auto model = MakeMoving(TinyConfig());
   const StepInput first = MakeStepInput(kParticles, model->config());
   StepInput second = first;
   second.newer = SheetTensors(kParticles, model->config().encoder.feature_width, 21);
@@ -442,15 +427,14 @@ TEST_P(RecomputeTest, GivesTheBitsOfStoredActivations) {
   std::vector<torch::Tensor> gradients[2];
   torch::Tensor positions[2];
   for (const bool recompute : {false, true}) {
-    WorldModel model(config, {.dense_dtype = DenseDtype::kFloat32, .recompute_blocks = recompute});
-    InitializeWeights(&model, 3);
-    PerturbHeads(&model);
+    const auto model = MakeMovingModel(
+        config, {.dense_dtype = DenseDtype::kFloat32, .recompute_blocks = recompute});
     StepInput input = MakeStepInput(kParticles, config);
     input.newer.positions_m.requires_grad_();
-    positions[recompute] = model.Step(input).positions_m;
+    positions[recompute] = model->Step(input).positions_m;
     positions[recompute].square().sum().backward();
     gradients[recompute].push_back(input.newer.positions_m.grad());
-    for (const torch::Tensor& parameter : model.parameters()) {
+    for (const torch::Tensor& parameter : model->parameters()) {
       gradients[recompute].push_back(parameter.grad());
     }
   }

@@ -28,17 +28,15 @@ TEST_F(SequenceLossTest, AnchorsAreDrawnAnewForEverySequence) {
   const auto losses = [this](const char* variant) {
     const TrainOptions options = Options("unused", 1);
     const InterlacerConfig config = WithLocalLayer(options.config.model, variant).value();
-    WorldModel model(config, {});
-    InitializeWeights(&model, 7);
-    testing::PerturbHeads(&model);
+    const auto model = testing::MakeMovingModel(config, {}, 7);
     const auto source = MakeDatasetSource(config, options.datasets, 7).value();
     const TrainingSample sample = source->Draw({.particle_count = 256}).value();
     SequenceLossOptions drawn;
     drawn.ray_count = 1 << 12;
     drawn.jitter_depth = false;
-    const double first = ComputeSequenceLoss(&model, sample, drawn).prediction;
+    const double first = ComputeSequenceLoss(model.get(), sample, drawn).prediction;
     drawn.draw_index = 1;
-    return std::pair(first, ComputeSequenceLoss(&model, sample, drawn).prediction);
+    return std::pair(first, ComputeSequenceLoss(model.get(), sample, drawn).prediction);
   };
   const auto grf = losses("grf_exact"), passing = losses("message_passing");
   EXPECT_NEAR(grf.first, grf.second, 1e-6 * grf.first);
@@ -73,9 +71,7 @@ TEST_F(SequenceLossTest, MotionHasItsPricesAndStandingStillIsFree) {
 
 TEST_F(SequenceLossTest, JitterMovesTheReconstructionAlone) {
   const TrainOptions options = Options("unused", 1);
-  WorldModel model(options.config.model, {});
-  InitializeWeights(&model, 7);
-  testing::PerturbHeads(&model);
+  const auto model = testing::MakeMovingModel(options.config.model, {}, 7);
   const auto source = MakeDatasetSource(options.config.model, options.datasets, 7).value();
   const TrainingSample sample = source->Draw({.particle_count = 256}).value();
   const auto loss_of = [&](double jitter_m, std::uint32_t draw_index) {
@@ -85,7 +81,7 @@ TEST_F(SequenceLossTest, JitterMovesTheReconstructionAlone) {
     drawn.reconstruction_weight = 1;
     drawn.reconstruction_jitter_m = jitter_m;
     drawn.draw_index = draw_index;
-    return ComputeSequenceLoss(&model, sample, drawn);
+    return ComputeSequenceLoss(model.get(), sample, drawn);
   };
   const SequenceLoss still = loss_of(0, 0), jittered = loss_of(0.02, 0);
   EXPECT_NE(jittered.reconstruction, still.reconstruction);
