@@ -44,10 +44,7 @@ class PredictorTest : public ::testing::Test {
   }
   static void TearDownTestSuite() { std::filesystem::remove_all(dir_); }
 
-  void SetUp() override {
-    auto loaded = Must(Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu}));
-    predictor_ = std::move(loaded);
-  }
+  void SetUp() override { predictor_ = Must(Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu})); }
 
   std::unique_ptr<Rollout> Begin(const SceneInput& input, const ActionSequence& actions) {
     auto scene = Must(predictor_->Lift(input));
@@ -200,50 +197,53 @@ TEST_F(PredictorTest, StaticSceneNeedsNoActions) {
   EXPECT_EQ(RunToEnd(input, {}).count, 256);
 }
 
+struct View {
+  FloatImage color;
+  DepthImage depth;
+};
+
+/// Rows [begin,end) of a view.
+View Draw(const Rollout& rollout, const Camera& camera, int begin, int end, RenderMode mode) {
+  View view;
+  const Status status =
+      rollout.RenderRows(camera, begin, end, mode, true, &view.color, &view.depth);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  return view;
+}
+
+/// `part` is the rows of `whole`, 64 pixels wide, from `begin` on.
+void ExpectRows(const View& part, const View& whole, int begin) {
+  EXPECT_TRUE(std::equal(part.color.pixels.begin(), part.color.pixels.end(),
+                         whole.color.pixels.begin() + begin * 64 * 3));
+  EXPECT_TRUE(std::equal(part.depth.pixels_m.begin(), part.depth.pixels_m.end(),
+                         whole.depth.pixels_m.begin() + begin * 64));
+}
+
 TEST_F(PredictorTest, RowsOfAViewJoinToTheWhole) {
   const auto rollout = Begin(MakeScene(), Joints(2, kSteps));
   ASSERT_TRUE(rollout->Step().ok());
   const Camera camera = *rollout->SceneCamera("right");
   EXPECT_EQ(rollout->SceneCamera("top").status().reason(), "CAMERA_UNKNOWN");
-  FloatImage whole, part;
-  DepthImage whole_depth, part_depth;
-  ASSERT_TRUE(
-      rollout->RenderRows(camera, 0, 48, RenderMode::kField, true, &whole, &whole_depth).ok());
-  ASSERT_TRUE(
-      rollout->RenderRows(camera, 17, 30, RenderMode::kField, true, &part, &part_depth).ok());
-  ASSERT_EQ(part.height_px, 13);
-  EXPECT_TRUE(
-      std::equal(part.pixels.begin(), part.pixels.end(), whole.pixels.begin() + 17 * 64 * 3));
-  EXPECT_TRUE(std::equal(part_depth.pixels_m.begin(), part_depth.pixels_m.end(),
-                         whole_depth.pixels_m.begin() + 17 * 64));
-  for (const float value : whole.pixels) ASSERT_TRUE(value >= 0 && value <= 1);
+  const View whole = Draw(*rollout, camera, 0, 48, RenderMode::kField);
+  View part = Draw(*rollout, camera, 17, 30, RenderMode::kField);
+  ASSERT_EQ(part.color.height_px, 13);
+  ExpectRows(part, whole, 17);
+  for (const float value : whole.color.pixels) ASSERT_TRUE(value >= 0 && value <= 1);
   EXPECT_FALSE(
-      rollout->RenderRows(camera, 40, 49, RenderMode::kField, true, &part, &part_depth).ok());
-}
-
-/// Rows [begin,end) of an observed view, depth included.
-void DrawObserved(const Rollout& rollout, const Camera& camera, int begin, int end,
-                  FloatImage* color, DepthImage* depth) {
-  const Status status =
-      rollout.RenderRows(camera, begin, end, RenderMode::kObserved, true, color, depth);
-  ASSERT_TRUE(status.ok()) << status.ToString();
+      rollout->RenderRows(camera, 40, 49, RenderMode::kField, true, &part.color, &part.depth).ok());
 }
 
 /// A view in tiles of so many rows each, joined.
-void DrawInTiles(const Rollout& rollout, const Camera& camera, RenderMode mode, int tile_rows,
-                 FloatImage* color, DepthImage* depth) {
-  *color = {camera.width_px, camera.height_px, 3, {}};
-  *depth = {camera.width_px, camera.height_px, {}};
-  FloatImage tile;
-  DepthImage tile_depth;
+View DrawInTiles(const Rollout& rollout, const Camera& camera, RenderMode mode, int tile_rows) {
+  View view{{camera.width_px, camera.height_px, 3, {}}, {camera.width_px, camera.height_px, {}}};
+  auto& [color, depth] = view;
   for (int row = 0; row < camera.height_px; row += tile_rows) {
-    const int end = std::min(row + tile_rows, camera.height_px);
-    const Status status = rollout.RenderRows(camera, row, end, mode, true, &tile, &tile_depth);
-    ASSERT_TRUE(status.ok()) << status.ToString();
-    color->pixels.insert(color->pixels.end(), tile.pixels.begin(), tile.pixels.end());
-    depth->pixels_m.insert(depth->pixels_m.end(), tile_depth.pixels_m.begin(),
-                           tile_depth.pixels_m.end());
+    const View tile = Draw(rollout, camera, row, std::min(row + tile_rows, camera.height_px), mode);
+    color.pixels.insert(color.pixels.end(), tile.color.pixels.begin(), tile.color.pixels.end());
+    depth.pixels_m.insert(depth.pixels_m.end(), tile.depth.pixels_m.begin(),
+                          tile.depth.pixels_m.end());
   }
+  return view;
 }
 
 /// Tiles are as large as time allows, so that bytes must not depend on them. The camera is a
@@ -254,12 +254,10 @@ TEST_F(PredictorTest, TilesOfAnySizeJoinToTheSameBytes) {
   Camera camera = *rollout->SceneCamera("right");
   camera.world_from_camera.translation_m[0] += 0.05;
   for (const RenderMode mode : {RenderMode::kField, RenderMode::kObserved}) {
-    FloatImage whole, joined;
-    DepthImage whole_depth, joined_depth;
-    DrawInTiles(*rollout, camera, mode, camera.height_px, &whole, &whole_depth);
+    const auto [whole, whole_depth] = DrawInTiles(*rollout, camera, mode, camera.height_px);
     ASSERT_EQ(whole.pixels.size(), 48u * 64 * 3);
     for (const int tile_rows : {1, 2, 5}) {
-      DrawInTiles(*rollout, camera, mode, tile_rows, &joined, &joined_depth);
+      const auto [joined, joined_depth] = DrawInTiles(*rollout, camera, mode, tile_rows);
       EXPECT_EQ(std::memcmp(joined.pixels.data(), whole.pixels.data(), 4 * whole.pixels.size()), 0)
           << tile_rows;
       ASSERT_EQ(joined_depth.pixels_m.size(), 48u * 64);
@@ -275,17 +273,14 @@ TEST_F(PredictorTest, StepZeroOfObservedPixelsIsTheRecordedFrame) {
   SceneInput input = MakeScene();
   input.workspace = Box{{-2, -2, -1}, {2, 2, 2}};
   const auto rollout = Begin(input, Joints(2, kSteps));
-  FloatImage color, field;
-  DepthImage depth, field_depth;
   for (const RgbdView& view : input.observations[1].views) {
-    DrawObserved(*rollout, *rollout->SceneCamera(view.camera_name), 0, 48, &color, &depth);
+    const auto [color, depth] =
+        Draw(*rollout, *rollout->SceneCamera(view.camera_name), 0, 48, RenderMode::kObserved);
     EXPECT_EQ(QuantizeRgb(color).pixels, view.color.pixels);
     EXPECT_EQ(depth.pixels_m, view.depth.pixels_m);
   }
-  const Camera camera = *rollout->SceneCamera("left");
-  ASSERT_TRUE(
-      rollout->RenderRows(camera, 0, 48, RenderMode::kField, true, &field, &field_depth).ok());
-  EXPECT_NE(QuantizeRgb(field).pixels, input.observations[1].views[0].color.pixels);
+  const View field = Draw(*rollout, *rollout->SceneCamera("left"), 0, 48, RenderMode::kField);
+  EXPECT_NE(QuantizeRgb(field.color).pixels, input.observations[1].views[0].color.pixels);
 }
 
 TEST_F(PredictorTest, HolesOfObservedPixelsAreTheFields) {
@@ -298,43 +293,36 @@ TEST_F(PredictorTest, HolesOfObservedPixelsAreTheFields) {
   const auto rollout = Begin(input, Joints(2, kSteps));
   Camera camera = *rollout->SceneCamera("left");
   camera.world_from_camera.translation_m[2] += 5;  // looks past everything observed
-  FloatImage color, field;
-  DepthImage depth, field_depth;
-  DrawObserved(*rollout, camera, 0, 8, &color, &depth);
-  ASSERT_TRUE(
-      rollout->RenderRows(camera, 0, 8, RenderMode::kField, true, &field, &field_depth).ok());
-  EXPECT_EQ(color.pixels, field.pixels);
-  EXPECT_EQ(depth.pixels_m, field_depth.pixels_m);
+  View observed = Draw(*rollout, camera, 0, 8, RenderMode::kObserved);
+  View field = Draw(*rollout, camera, 0, 8, RenderMode::kField);
+  EXPECT_EQ(observed.color.pixels, field.color.pixels);
+  EXPECT_EQ(observed.depth.pixels_m, field.depth.pixels_m);
   // In their own camera pixels without depth keep their colour and take the field's depth.
   camera = *rollout->SceneCamera("left");
-  DrawObserved(*rollout, camera, 20, 24, &color, &depth);
-  ASSERT_TRUE(
-      rollout->RenderRows(camera, 20, 24, RenderMode::kField, true, &field, &field_depth).ok());
-  EXPECT_EQ(depth.pixels_m, field_depth.pixels_m);
+  observed = Draw(*rollout, camera, 20, 24, RenderMode::kObserved);
+  field = Draw(*rollout, camera, 20, 24, RenderMode::kField);
+  EXPECT_EQ(observed.depth.pixels_m, field.depth.pixels_m);
   const std::vector<std::uint8_t>& recorded = input.observations[1].views[0].color.pixels;
   EXPECT_TRUE(std::equal(recorded.begin() + 20 * 64 * 3, recorded.begin() + 24 * 64 * 3,
-                         QuantizeRgb(color).pixels.begin()));
+                         QuantizeRgb(observed.color).pixels.begin()));
 }
 
 TEST_F(PredictorTest, RowsOfAnObservedViewJoinToTheWholeInAnyOrder) {
   const auto rollout = Begin(MakeScene(), Joints(2, kSteps));
   const Camera left = *rollout->SceneCamera("left"), right = *rollout->SceneCamera("right");
-  FloatImage whole, part;
-  DepthImage whole_depth, part_depth;
+  View part;
   for (int step = 0; step < 2; ++step) {
-    DrawObserved(*rollout, right, 0, 48, &whole, &whole_depth);
-    DrawObserved(*rollout, left, 3, 9, &part, &part_depth);
-    DrawObserved(*rollout, right, 17, 30, &part, &part_depth);
-    ASSERT_EQ(part.height_px, 13);
-    EXPECT_TRUE(
-        std::equal(part.pixels.begin(), part.pixels.end(), whole.pixels.begin() + 17 * 64 * 3));
-    EXPECT_TRUE(std::equal(part_depth.pixels_m.begin(), part_depth.pixels_m.end(),
-                           whole_depth.pixels_m.begin() + 17 * 64));
-    for (const float depth_m : whole_depth.pixels_m) ASSERT_TRUE(std::isfinite(depth_m));
+    const View whole = Draw(*rollout, right, 0, 48, RenderMode::kObserved);
+    Draw(*rollout, left, 3, 9, RenderMode::kObserved);
+    part = Draw(*rollout, right, 17, 30, RenderMode::kObserved);
+    ASSERT_EQ(part.color.height_px, 13);
+    ExpectRows(part, whole, 17);
+    for (const float depth_m : whole.depth.pixels_m) ASSERT_TRUE(std::isfinite(depth_m));
     ASSERT_TRUE(rollout->Step().ok());
   }
   EXPECT_EQ(
-      rollout->RenderRows(right, 40, 49, RenderMode::kObserved, true, &part, &part_depth).reason(),
+      rollout->RenderRows(right, 40, 49, RenderMode::kObserved, true, &part.color, &part.depth)
+          .reason(),
       reason::RENDER_TARGET_INVALID);
 }
 
@@ -344,12 +332,12 @@ TEST_F(PredictorTest, RolloutsOfOneSceneShareItsObservedPixels) {
   const auto second = *predictor_->Begin(scene, Joints(2, kSteps));
   // The second makes them when it is a step ahead; they are those of step 0 all the same.
   ASSERT_TRUE(second->Step().ok());
-  FloatImage late, color;
-  DepthImage depth;
-  DrawObserved(*second, *second->SceneCamera("left"), 0, 48, &late, &depth);
+  const auto observed = [](const Rollout& rollout) {
+    return Draw(rollout, *rollout.SceneCamera("left"), 0, 48, RenderMode::kObserved).color.pixels;
+  };
+  const auto late = observed(*second);
   ASSERT_TRUE(first->Step().ok());
-  DrawObserved(*first, *first->SceneCamera("left"), 0, 48, &color, &depth);
-  EXPECT_EQ(late.pixels, color.pixels);
+  EXPECT_EQ(late, observed(*first));
 }
 
 /// Views of both cameras at steps 0 to `steps`, observed.
@@ -360,10 +348,8 @@ std::vector<RgbImage> ObservedRollout(Rollout* rollout, int steps) {
       EXPECT_TRUE(rollout->Step().ok());
     }
     for (const char* const camera : {"left", "right"}) {
-      FloatImage color;
-      DepthImage depth;
-      DrawObserved(*rollout, *rollout->SceneCamera(camera), 0, 48, &color, &depth);
-      pictures.push_back(QuantizeRgb(color));
+      pictures.push_back(QuantizeRgb(
+          Draw(*rollout, *rollout->SceneCamera(camera), 0, 48, RenderMode::kObserved).color));
     }
   }
   return pictures;
@@ -408,8 +394,7 @@ TEST_F(PredictorTest, ARolloutOfTheRobotAloneMovesItsPixelsAlone) {
 }
 
 TEST_F(PredictorTest, AStillSceneWithExactRobotMotionIsItsFramesAtEveryStep) {
-  auto exact = Must(Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu, RobotMotion::kKinematic}));
-  predictor_ = std::move(exact);
+  predictor_ = Must(Predictor::Load(dir_, {"tiny", DeviceRequest::kCpu, RobotMotion::kKinematic}));
   SceneInput input = MakeScene();
   input.workspace = Box{{-2, -2, -1}, {2, 2, 2}};
   input.history_actions = {};
