@@ -31,13 +31,8 @@ CallOptions QuickCall() {
 /// A server with a FakePredictor, and a client of it.
 class FakeServerTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    ASSERT_TRUE(server_.WaitForServing());
-    client_ = *Client::Create({.address = AddressOf(*server_.server)});
-  }
-
-  InProcessServer server_;
-  std::unique_ptr<Client> client_;
+  ServingInProcessServer server_;
+  std::unique_ptr<Client> client_ = *Client::Create({.address = AddressOf(*server_.server)});
 };
 
 OutputOptions RichOutput() {
@@ -63,17 +58,18 @@ OutputOptions RichOutput() {
   return output;
 }
 
+/// A callback that keeps all steps.
+StepCallback Into(std::vector<PredictedStep>* steps) {
+  return [steps](PredictedStep step) {
+    steps->push_back(std::move(step));
+    return Status::Ok();
+  };
+}
+
 std::vector<PredictedStep> Predict(RolloutBackend* backend, const OutputOptions& output,
                                    RolloutSummary* summary) {
   std::vector<PredictedStep> steps;
-  const auto result = backend->Predict(FakeSceneInput(), FakeActions(5), output,
-                                       [&](PredictedStep step) {
-                                         steps.push_back(std::move(step));
-                                         return Status::Ok();
-                                       },
-                                       {});
-  EXPECT_TRUE(result.ok()) << result.status().ToString();
-  if (result.ok()) *summary = *result;
+  *summary = Must(backend->Predict(FakeSceneInput(), FakeActions(5), output, Into(&steps), {}));
   return steps;
 }
 
@@ -189,18 +185,11 @@ TEST_F(FakeServerTest, CandidatesAndScenesGiveTheNumbersOfRollouts) {
   std::vector<std::vector<PredictedStep>> rollouts(3);
   for (int i = 0; i < 3; ++i) {
     std::vector<PredictedStep> by_scene;
-    const auto into = [](std::vector<PredictedStep>* steps) {
-      return [steps](PredictedStep step) {
-        steps->push_back(std::move(step));
-        return Status::Ok();
-      };
-    };
-    const auto summary =
-        client_->PredictRollout(frames, candidates[i], output, into(&rollouts[i]), QuickCall());
-    ASSERT_TRUE(summary.ok()) << summary.status().ToString();
-    EXPECT_TRUE(summary->scene_report.has_value());
+    const auto summary = Must(
+        client_->PredictRollout(frames, candidates[i], output, Into(&rollouts[i]), QuickCall()));
+    EXPECT_TRUE(summary.scene_report.has_value());
     const auto kept =
-        Must(scene->PredictRollout(candidates[i], output, into(&by_scene), QuickCall()));
+        Must(scene->PredictRollout(candidates[i], output, Into(&by_scene), QuickCall()));
     EXPECT_FALSE(kept.scene_report.has_value());
     ExpectEqualSteps(rollouts[i], by_scene);
   }
@@ -213,10 +202,9 @@ TEST_F(FakeServerTest, CandidatesAndScenesGiveTheNumbersOfRollouts) {
       return Status::Ok();
     };
     const auto summary =
-        by_scene ? scene->PredictCandidates(candidates, output, check, QuickCall())
-                 : client_->PredictCandidates(frames, candidates, output, check, QuickCall());
-    ASSERT_TRUE(summary.ok()) << summary.status().ToString();
-    EXPECT_EQ(summary->computed_step_count, 15);
+        Must(by_scene ? scene->PredictCandidates(candidates, output, check, QuickCall())
+                      : client_->PredictCandidates(frames, candidates, output, check, QuickCall()));
+    EXPECT_EQ(summary.computed_step_count, 15);
     EXPECT_EQ(count, 3);
   }
 }
@@ -284,15 +272,7 @@ TEST_F(FakeServerTest, AnUpdatedSceneIsThatOfTheNewestFrames) {
   OutputOptions output;
   output.include_positions = true;
   std::vector<PredictedStep> expected;
-  ASSERT_TRUE(client_
-                  ->PredictRollout(
-                      later, FakeActions(2), output,
-                      [&](PredictedStep step) {
-                        expected.push_back(std::move(step));
-                        return Status::Ok();
-                      },
-                      QuickCall())
-                  .ok());
+  Must(client_->PredictRollout(later, FakeActions(2), output, Into(&expected), QuickCall()));
   for (const bool is_lost : {false, true}) {
     auto scene = *KeptScene::Create(client_.get(), FakeSceneInput(), 0, QuickCall());
     if (is_lost) {
@@ -303,15 +283,7 @@ TEST_F(FakeServerTest, AnUpdatedSceneIsThatOfTheNewestFrames) {
     EXPECT_EQ(scene->Update(later.observations[1], row, QuickCall()).reason(),
               reason::HISTORY_SPACING);
     std::vector<PredictedStep> steps;
-    ASSERT_TRUE(scene
-                    ->PredictRollout(
-                        FakeActions(2), output,
-                        [&](PredictedStep step) {
-                          steps.push_back(std::move(step));
-                          return Status::Ok();
-                        },
-                        QuickCall())
-                    .ok());
+    Must(scene->PredictRollout(FakeActions(2), output, Into(&steps), QuickCall()));
     ExpectEqualSteps(steps, expected);
   }
 }

@@ -28,8 +28,7 @@ class PlaneTaskTest : public ::testing::Test {
     plane.height_px = 48;
     plane.view_count = 4;
     const auto dir = Must(testing::WritePaintedPlane(folder_.File("plane"), plane));
-    auto episode = Must(EpisodeReader::Open(dir));
-    episode_ = std::make_unique<EpisodeReader>(std::move(episode));
+    episode_ = std::make_unique<EpisodeReader>(Must(EpisodeReader::Open(dir)));
     request_.input_cameras = {"view_0", "view_2"};
     request_.target_cameras = {"view_1"};
   }

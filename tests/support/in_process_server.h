@@ -18,6 +18,7 @@
 #include "server/transport/interlacer_server.h"
 #include "tests/support/eventually.h"
 #include "tests/support/fake_predictor.h"
+#include "tests/support/must.h"
 
 namespace interlacer::testing {
 
@@ -61,9 +62,7 @@ class InProcessServer {
       model->memory = controls->warm_up_memory;
       return controls->warm_up_status;
     };
-    auto started = InterlacerServer::Start(options, {{FakeMetadata().model_name, load, warm_up}});
-    EXPECT_TRUE(started.ok()) << started.status().ToString();
-    server = *std::move(started);
+    server = Must(InterlacerServer::Start(options, {{FakeMetadata().model_name, load, warm_up}}));
     Connect();
   }
   ~InProcessServer() {

@@ -22,8 +22,7 @@ class EpisodeExportTest : public ::testing::Test {
     options.step_count = 3;
     options.width_px = 64;
     options.height_px = 48;
-    auto episode = Must(SimulateEpisode(options));
-    episode_ = std::move(episode);
+    episode_ = Must(SimulateEpisode(options));
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 

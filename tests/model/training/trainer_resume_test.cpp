@@ -30,6 +30,23 @@ class TrainerResumeTest : public testing::TrainerFixture {
     return options;
   }
 
+  static TrainOptions Resumed(TrainOptions options) {
+    options.resume = true;
+    return options;
+  }
+  /// Runs of these options, by name, that are stopped after step 3 of 6 and resumed have the losses
+  /// and weights of one that is not; gives the losses.
+  template <typename OptionsOf>
+  std::vector<double> ExpectResumesToTheBit(const OptionsOf& options_of) const {
+    CountingObserver whole, first(3), second;
+    EXPECT_TRUE(Train(options_of("whole"), &whole).ok());
+    EXPECT_EQ(Train(options_of("parts"), &first).status().code(), StatusCode::kCancelled);
+    EXPECT_TRUE(Train(Resumed(options_of("parts")), &second).ok());
+    EXPECT_EQ(second.losses, std::vector<double>(whole.losses.begin() + 3, whole.losses.end()));
+    EXPECT_EQ(Weights(options_of("parts").output_dir), Weights(options_of("whole").output_dir));
+    return whole.losses;
+  }
+
   /// The log of a run, but for how long each step took.
   std::vector<std::string> LogLines(const std::string& name) const {
     std::vector<std::string> lines;
@@ -43,14 +60,7 @@ class TrainerResumeTest : public testing::TrainerFixture {
 
 TEST_F(TrainerResumeTest, StoppedAndResumedEqualsUninterruptedToTheBit) {
   SetThreadCount(1);
-  CountingObserver whole, first(3), second;
-  ASSERT_TRUE(Train(Options("whole", 6), &whole).ok());
-  EXPECT_EQ(Train(Options("parts", 6), &first).status().code(), StatusCode::kCancelled);
-  TrainOptions resumed = Options("parts", 6);
-  resumed.resume = true;
-  ASSERT_TRUE(Train(resumed, &second).ok());
-  EXPECT_EQ(second.losses, std::vector<double>(whole.losses.begin() + 3, whole.losses.end()));
-  EXPECT_EQ(Weights(root_ + "/parts"), Weights(root_ + "/whole"));
+  ExpectResumesToTheBit([this](const std::string& name) { return Options(name, 6); });
 }
 
 TEST_F(TrainerResumeTest, AveragedWeightsResumeToTheBitAndLeaveTheTrainingAlone) {
@@ -60,17 +70,10 @@ TEST_F(TrainerResumeTest, AveragedWeightsResumeToTheBitAndLeaveTheTrainingAlone)
     options.config.training.average_decay = 0.9;
     return options;
   };
-  CountingObserver plain, whole, first(3), second;
+  CountingObserver plain;
   ASSERT_TRUE(Train(Options("plain", 6), &plain).ok());
-  ASSERT_TRUE(Train(averaged("whole"), &whole).ok());
-  EXPECT_EQ(whole.losses, plain.losses);
+  EXPECT_EQ(ExpectResumesToTheBit(averaged), plain.losses);
   EXPECT_NE(Weights(root_ + "/whole"), Weights(root_ + "/plain"));
-  EXPECT_EQ(Train(averaged("parts"), &first).status().code(), StatusCode::kCancelled);
-  TrainOptions resumed = averaged("parts");
-  resumed.resume = true;
-  ASSERT_TRUE(Train(resumed, &second).ok());
-  EXPECT_EQ(second.losses, std::vector<double>(whole.losses.begin() + 3, whole.losses.end()));
-  EXPECT_EQ(Weights(root_ + "/parts"), Weights(root_ + "/whole"));
 }
 
 TEST_F(TrainerResumeTest, KeptAppearanceResumesToTheBit) {
@@ -84,14 +87,7 @@ TEST_F(TrainerResumeTest, KeptAppearanceResumesToTheBit) {
       options.config.training.average_decay = 0.9;
       return options;
     };
-    CountingObserver whole, first(3), second;
-    ASSERT_TRUE(Train(kept("whole"), &whole).ok());
-    EXPECT_EQ(Train(kept("parts"), &first).status().code(), StatusCode::kCancelled);
-    TrainOptions resumed = kept("parts");
-    resumed.resume = true;
-    ASSERT_TRUE(Train(resumed, &second).ok());
-    EXPECT_EQ(second.losses, std::vector<double>(whole.losses.begin() + 3, whole.losses.end()));
-    EXPECT_EQ(Weights(resumed.output_dir), Weights(kept("whole").output_dir));
+    ExpectResumesToTheBit(kept);
   }
 }
 
@@ -99,9 +95,7 @@ TEST_F(TrainerResumeTest, ARunIsNotOverwrittenUnasked) {
   CountingObserver observer;
   ASSERT_TRUE(Train(Options("run", 1), &observer).ok());
   EXPECT_EQ(Train(Options("run", 1), &observer).status().reason(), reason::OUTPUT_EXISTS);
-  TrainOptions other = Options("run", 2);
-  other.resume = true;
-  const Status status = Train(other, &observer).status();
+  const Status status = Train(Resumed(Options("run", 2)), &observer).status();
   EXPECT_EQ(status.reason(), reason::CONFIG_INVALID);
   EXPECT_EQ(status.field(), root_ + "/run/run.json: /training/step_count");
 }
@@ -143,9 +137,7 @@ TEST_F(TrainerResumeTest, ARunStoppedWhereItValidatesLosesNoValidation) {
   CountingObserver whole, first(2), second;
   Must(Train(ValidatedOptions("whole", 4), &whole));
   EXPECT_EQ(Train(ValidatedOptions("parts", 4), &first).status().code(), StatusCode::kCancelled);
-  TrainOptions resumed = ValidatedOptions("parts", 4);
-  resumed.resume = true;
-  ASSERT_TRUE(Train(resumed, &second).ok());
+  ASSERT_TRUE(Train(Resumed(ValidatedOptions("parts", 4)), &second).ok());
   const std::vector<std::string> lines = LogLines("whole");
   EXPECT_EQ(LogLines("parts"), lines);
   ASSERT_EQ(lines.size(), 7u);
@@ -172,8 +164,7 @@ TEST_F(TrainerResumeTest, ARunEndsWhereItsValidationLossIsFlatAndStaysThere) {
   EXPECT_EQ(lines.back(), R"({"kind":"end","step":)" + std::to_string(end) + R"(,"flat":true})");
 
   EXPECT_EQ(Train(flat("parts"), &first).status().code(), StatusCode::kCancelled);
-  TrainOptions resumed = flat("parts");
-  resumed.resume = true;
+  const TrainOptions resumed = Resumed(flat("parts"));
   ASSERT_TRUE(Train(resumed, &second).ok());
   EXPECT_EQ(LogLines("parts"), lines);
   EXPECT_EQ(Weights(root_ + "/parts"), Weights(root_ + "/whole"));
@@ -188,8 +179,7 @@ TEST_F(TrainerResumeTest, ResumesWithTheInputsThatItBeganWith) {
   CountingObserver stopped(1), observer;
   EXPECT_EQ(Train(Options("run", 2), &stopped).status().code(), StatusCode::kCancelled);
   const auto refusal = [&](const auto& change) {
-    TrainOptions options = Options("run", 2);
-    options.resume = true;
+    TrainOptions options = Resumed(Options("run", 2));
     change(&options);
     return Train(options, &observer).status();
   };
@@ -276,9 +266,7 @@ TEST_P(KilledRunTest, ResumesAsIfItHadNotBeenKilled) {
   moment.leave(killed);
 
   CountingObserver rest;
-  TrainOptions resumed = ValidatedOptions("killed", 6);
-  resumed.resume = true;
-  Must(Train(resumed, &rest));
+  Must(Train(Resumed(ValidatedOptions("killed", 6)), &rest));
   // Weights and log would be the same if it had begun anew; what it has trained on tells.
   EXPECT_EQ(rest.losses,
             std::vector<double>(whole.losses.begin() + moment.saved_steps, whole.losses.end()));
