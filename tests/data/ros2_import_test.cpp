@@ -111,6 +111,32 @@ class Ros2ImportTest : public RecordingTest {
       AddImage("/left/depth/image", kStart + i * kFrame, "32FC1", bytes);
     }
   }
+  /// An arm of seven joints, its gripper alone in the joint states; `add_tool` says where the tool
+  /// is at a time.
+  template <typename AddTool>
+  void FillArm(const AddTool& add_tool) {
+    Fill();
+    Remove("/joint_states");
+    options_.bag.robot_dir = folder_.File("arm");
+    options_.bag.joints = {"/gripper"};
+    ASSERT_TRUE(WriteRobot(arm_, options_.bag.robot_dir).ok());
+    for (int i = 0; i <= 20; ++i) {
+      const std::int64_t t = kStart + i * kFrame;
+      const Transform tool = ToolAt(0.1 * i);
+      add_tool(t, tool.translation_m, tool.rotation_xyzw);
+      messages_.push_back({"/gripper", "JointState", t, JointsCdr(t, {"grip"}, {0.02})});
+    }
+  }
+  Transform ToolAt(double time_s) const { return LinkPoses(arm_, SevenJointMotion(time_s))[8]; }
+  /// In five steps of half a second.
+  void ExpectToolReached(const EpisodeReader& episode) const {
+    ASSERT_EQ(episode.step_count(), 5);
+    for (int step = 0; step < 5; ++step) {
+      const auto begin = episode.states().values.begin() + 8 * step;
+      const Transform reached = LinkPoses(arm_, std::vector<double>(begin, begin + 8))[8];
+      EXPECT_LT(DistanceM(reached.translation_m, ToolAt(0.5 * step).translation_m), 1e-4) << step;
+    }
+  }
   BagMessage* Find(const std::string& topic) {
     for (BagMessage& message : messages_) {
       if (message.topic == topic) return &message;
@@ -122,6 +148,7 @@ class Ros2ImportTest : public RecordingTest {
   }
   void Write() override { WriteMcapBag(folder_.File("bag.mcap"), messages_); }
 
+  const Robot arm_ = SevenJointRobot();
   std::vector<BagMessage> messages_;
 };
 
@@ -624,24 +651,12 @@ TEST_F(Ros2ImportTest, TheEndEffectorAloneIsRefused) {
   ExpectRefused(reason::ARGUMENT_INVALID, "end effector", "inverse kinematics");
 }
 
-/// The tool of an arm of seven joints in the transforms, its gripper alone in the joint states.
+/// The tool in the transforms.
 TEST_F(Ros2ImportTest, JointsByInverseKinematicsFromTransforms) {
-  Fill();
-  Remove("/joint_states");
-  const Robot arm = SevenJointRobot();
-  ASSERT_TRUE(WriteRobot(arm, folder_.File("arm")).ok());
-  const auto tool_at = [&](double time_s) { return LinkPoses(arm, SevenJointMotion(time_s))[8]; };
-  for (int i = 0; i <= 20; ++i) {
-    const std::int64_t t = kStart + i * kFrame;
-    const Transform tool = tool_at(0.1 * i);
-    const auto& p = tool.translation_m;
-    const auto& q = tool.rotation_xyzw;
+  FillArm([this](std::int64_t t, const Vec3d& p, const auto& q) {
     AddTransform("/tf", t, "world", "tcp", {p[0], p[1], p[2], q[0], q[1], q[2], q[3]});
-    messages_.push_back({"/gripper", "JointState", t, JointsCdr(t, {"grip"}, {0.02})});
-  }
-  options_.bag.robot_dir = folder_.File("arm");
+  });
   options_.bag.commands = "";
-  options_.bag.joints = {"/gripper"};
   ExpectRefused(reason::ACTION_SHAPE, "without joint_1", "grip");
   options_.bag.end_effectors = {"hand=tool"};
   ExpectRefused(reason::ARGUMENT_INVALID, "--inverse-kinematics", "hand");
@@ -650,46 +665,23 @@ TEST_F(Ros2ImportTest, JointsByInverseKinematicsFromTransforms) {
   ExpectRefused(reason::ACTION_SHAPE, "--joints", "grip");
   options_.bag.joints = {"/gripper"};
   const EpisodeReader episode = Imported();
-  ASSERT_EQ(episode.step_count(), 5);  // of half a second
-  for (int step = 0; step < 5; ++step) {
-    const auto begin = episode.states().values.begin() + 8 * step;
-    const std::vector<double> row(begin, begin + 8);
-    const Transform reached = LinkPoses(arm, row)[8];
-    EXPECT_LT(DistanceM(reached.translation_m, tool_at(0.5 * step).translation_m), 1e-4) << step;
-    EXPECT_EQ(row[7], 0.02);
-  }
+  ExpectToolReached(episode);
+  for (int step = 0; step < 5; ++step) EXPECT_EQ(episode.states().values[8 * step + 7], 0.02);
 }
 
-/// The same arm by a topic of poses in a frame of its own, half a metre beside the world's origin.
+/// The tool by a topic of poses in a frame of its own, half a metre beside the world's origin.
 TEST_F(Ros2ImportTest, JointsByInverseKinematicsFromPoses) {
-  Fill();
-  Remove("/joint_states");
-  const Robot arm = SevenJointRobot();
-  ASSERT_TRUE(WriteRobot(arm, folder_.File("arm")).ok());
-  const auto tool_at = [&](double time_s) { return LinkPoses(arm, SevenJointMotion(time_s))[8]; };
-  AddTransform("/tf_static", kStart, "world", "bench", {0.5, 0, 0, 0, 0, 0, 1});
-  for (int i = 0; i <= 20; ++i) {
-    const std::int64_t t = kStart + i * kFrame;
-    const Transform tool = tool_at(0.1 * i);
-    const auto& p = tool.translation_m;
-    const auto& q = tool.rotation_xyzw;
+  FillArm([this](std::int64_t t, const Vec3d& p, const auto& q) {
     messages_.push_back({"/arm/current_pose", "geometry_msgs/msg/PoseStamped", t,
                          PoseCdr(t, "/bench", {p[0] - 0.5, p[1], p[2], q[0], q[1], q[2], q[3]})});
-    messages_.push_back({"/gripper", "JointState", t, JointsCdr(t, {"grip"}, {0.02})});
-  }
-  options_.bag.robot_dir = folder_.File("arm");
-  options_.bag.joints = {"/gripper"};
+  });
+  AddTransform("/tf_static", kStart, "world", "bench", {0.5, 0, 0, 0, 0, 0, 1});
   ExpectRefused(reason::ACTION_SHAPE, "without joint_1", "grip");
   options_.bag.end_effectors = {"/arm/pose=tool"};
   ExpectRefused(reason::ARGUMENT_INVALID, "/arm/pose", "a topic of poses: /arm/current_pose");
   options_.bag.end_effectors = {"/arm/current_pose=tool"};
   const EpisodeReader episode = Imported();
-  ASSERT_EQ(episode.step_count(), 5);
-  for (int step = 0; step < 5; ++step) {
-    const auto begin = episode.states().values.begin() + 8 * step;
-    const Transform reached = LinkPoses(arm, std::vector<double>(begin, begin + 8))[8];
-    EXPECT_LT(DistanceM(reached.translation_m, tool_at(0.5 * step).translation_m), 1e-4) << step;
-  }
+  ExpectToolReached(episode);
   const auto& notes = episode.manifest().source.notes;
   EXPECT_THAT(notes, Contains(HasSubstr("inverse kinematics from /arm/current_pose")));
 }

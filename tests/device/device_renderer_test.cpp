@@ -26,12 +26,6 @@ Picture ReferencePicture(const RendererConfig& config, const Cloud& cloud, const
   return picture;
 }
 
-void ExpectClose(const Picture& got, const Picture& expected) {
-  EXPECT_LE(MaxDifference(got.rgb, expected.rgb), kPictureTolerance);
-  EXPECT_LE(MaxDifference(got.distance_m, expected.distance_m), kPictureTolerance);
-  EXPECT_LE(MaxDifference(got.opacity, expected.opacity), kPictureTolerance);
-}
-
 TEST(DeviceRendererTest, PicturesFollowTheReference) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   for (const RendererConfig& config : Configs()) {
@@ -61,9 +55,7 @@ TEST(DeviceRendererTest, PicturesOfABfloat16FieldFollowTheReference) {
       const Picture got = scene.Render();
       const Picture expected =
           ReferencePicture(config, cloud, field, rays, config.stop_transmittance);
-      EXPECT_LE(MaxDifference(got.rgb, expected.rgb), kBfloat16PictureTolerance);
-      EXPECT_LE(MaxDifference(got.distance_m, expected.distance_m), kBfloat16PictureTolerance);
-      EXPECT_LE(MaxDifference(got.opacity, expected.opacity), kBfloat16PictureTolerance);
+      ExpectClose(got, expected, kBfloat16PictureTolerance);
       ExpectClose(scene.RenderForTraining(), ReferencePicture(config, cloud, field, rays, 0));
     }
   }

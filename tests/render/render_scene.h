@@ -2,6 +2,8 @@
 
 /// Small random scenes for the renderer's tests: a cloud, a field, rays through it.
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <string>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "common/random.h"
 #include "render/renderer.h"
 #include "tests/support/numeric.h"
+#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 
@@ -120,6 +123,13 @@ inline double MaxDifference(const std::vector<float>& a, const std::vector<float
     worst = difference <= worst ? worst : difference;  // NaN counts as worst
   }
   return worst;
+}
+
+inline void ExpectClose(const Picture& got, const Picture& expected,
+                        double tolerance = kPictureTolerance) {
+  EXPECT_LE(MaxDifference(got.rgb, expected.rgb), tolerance);
+  EXPECT_LE(MaxDifference(got.distance_m, expected.distance_m), tolerance);
+  EXPECT_LE(MaxDifference(got.opacity, expected.opacity), tolerance);
 }
 
 }  // namespace interlacer::testing

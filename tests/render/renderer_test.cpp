@@ -31,12 +31,6 @@ Picture MustRender(PointNerfRenderer& renderer, const Cloud& cloud, const Random
   return picture;
 }
 
-void ExpectClose(const Picture& got, const Picture& expected) {
-  EXPECT_LE(MaxDifference(got.rgb, expected.rgb), kPictureTolerance);
-  EXPECT_LE(MaxDifference(got.distance_m, expected.distance_m), kPictureTolerance);
-  EXPECT_LE(MaxDifference(got.opacity, expected.opacity), kPictureTolerance);
-}
-
 struct KernelChoice {
   const char* name;
   const RenderKernels* (*get)();
