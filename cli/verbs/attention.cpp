@@ -20,30 +20,20 @@ constexpr char kWayHelp[] =
     "dense, fastmult, pairs, features or auto; default auto, by the mechanism and the number of "
     "tokens, and printed";
 
-struct RunArguments {
-  AttentionRun run;
+/// What a verb asks of the library, whose options come as text.
+template <typename Task>
+struct TaskArguments {
+  Task task;
   std::string options = "{}";
   bool force = false;
-};
 
-struct CheckArguments {
-  AttentionCheck check;
-  std::string options = "{}";
+  StatusOr<Task> Parsed() const {
+    Task parsed = task;
+    INTERLACER_ASSIGN_OR_RETURN(parsed.options,
+                                ParseJson(options, "--options", reason::CONFIG_INVALID));
+    return parsed;
+  }
 };
-
-struct BoundArguments {
-  WalkBound bound;
-  std::string options = "{}";
-};
-
-struct TimeArguments {
-  AttentionTiming timing;
-  std::string options = "{}";
-};
-
-StatusOr<nlohmann::json> ParseOptions(const std::string& text) {
-  return ParseJson(text, "--options", reason::CONFIG_INVALID);
-}
 
 std::string Joined(const nlohmann::ordered_json& words) {
   std::string text;
@@ -91,9 +81,9 @@ StatusOr<ExitCode> DescribeOne(const std::string& name, const VerbContext& conte
   return kExitDone;
 }
 
-StatusOr<ExitCode> RunOnFile(const RunArguments& arguments, const VerbContext& context) {
-  AttentionRun run = arguments.run;
-  INTERLACER_ASSIGN_OR_RETURN(run.options, ParseOptions(arguments.options));
+StatusOr<ExitCode> RunOnFile(const TaskArguments<AttentionRun>& arguments,
+                             const VerbContext& context) {
+  INTERLACER_ASSIGN_OR_RETURN(const AttentionRun run, arguments.Parsed());
   std::error_code ignored;
   if (!arguments.force && std::filesystem::exists(run.output_path, ignored)) {
     return FailedPrecondition(reason::OUTPUT_EXISTS,
@@ -114,9 +104,9 @@ StatusOr<ExitCode> RunOnFile(const RunArguments& arguments, const VerbContext& c
   return kExitDone;
 }
 
-StatusOr<ExitCode> CheckWays(const CheckArguments& arguments, const VerbContext& context) {
-  AttentionCheck check = arguments.check;
-  INTERLACER_ASSIGN_OR_RETURN(check.options, ParseOptions(arguments.options));
+StatusOr<ExitCode> CheckWays(const TaskArguments<AttentionCheck>& arguments,
+                             const VerbContext& context) {
+  INTERLACER_ASSIGN_OR_RETURN(const AttentionCheck check, arguments.Parsed());
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json result,
                               attention::CheckMechanism(check));
   TextRows rows{{"mechanism", check.mechanism}, {"trials", std::to_string(check.trials)}};
@@ -133,9 +123,9 @@ StatusOr<ExitCode> CheckWays(const CheckArguments& arguments, const VerbContext&
   return is_compared && !is_equal ? kExitCheckFailed : kExitDone;
 }
 
-StatusOr<ExitCode> TimeWay(const TimeArguments& arguments, const VerbContext& context) {
-  AttentionTiming timing = arguments.timing;
-  INTERLACER_ASSIGN_OR_RETURN(timing.options, ParseOptions(arguments.options));
+StatusOr<ExitCode> TimeWay(const TaskArguments<AttentionTiming>& arguments,
+                           const VerbContext& context) {
+  INTERLACER_ASSIGN_OR_RETURN(const AttentionTiming timing, arguments.Parsed());
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json result,
                               attention::TimeMechanism(timing));
   TextRows rows{{"mechanism", timing.mechanism}};
@@ -150,9 +140,9 @@ StatusOr<ExitCode> TimeWay(const TimeArguments& arguments, const VerbContext& co
   return kExitDone;
 }
 
-StatusOr<ExitCode> BoundOnFile(const BoundArguments& arguments, const VerbContext& context) {
-  WalkBound bound = arguments.bound;
-  INTERLACER_ASSIGN_OR_RETURN(bound.options, ParseOptions(arguments.options));
+StatusOr<ExitCode> BoundOnFile(const TaskArguments<WalkBound>& arguments,
+                               const VerbContext& context) {
+  INTERLACER_ASSIGN_OR_RETURN(const WalkBound bound, arguments.Parsed());
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json result, attention::BoundWalks(bound));
   const auto number = [&](const char* name, const char* none) {
     const auto& value = result.at(name);
@@ -171,13 +161,13 @@ StatusOr<ExitCode> BoundOnFile(const BoundArguments& arguments, const VerbContex
 void AddBoundVerb(CLI::App* parent, VerbTable* verbs) {
   CLI::App* verb =
       parent->add_subcommand("walks", "Walks of grf_sym that suffice for an error, by theory");
-  const auto arguments = std::make_shared<BoundArguments>();
-  verb->add_option("--input", arguments->bound.input_path,
+  const auto arguments = std::make_shared<TaskArguments<WalkBound>>();
+  verb->add_option("--input", arguments->task.input_path,
                    "safetensors file as of `attention run grf_sym`")
       ->required();
-  verb->add_option("--error", arguments->bound.error, "Of an entry of the mask off the diagonal")
+  verb->add_option("--error", arguments->task.error, "Of an entry of the mask off the diagonal")
       ->capture_default_str();
-  verb->add_option("--probability", arguments->bound.probability,
+  verb->add_option("--probability", arguments->task.probability,
                    "Of a larger error, or of a row of more entries")
       ->capture_default_str();
   verb->add_option("--options", arguments->options, "JSON object of grf_sym's options")
@@ -188,35 +178,34 @@ void AddBoundVerb(CLI::App* parent, VerbTable* verbs) {
 
 void AddTimeVerb(CLI::App* parent, VerbTable* verbs) {
   CLI::App* verb = parent->add_subcommand("time", "Seconds of a way at several lengths");
-  const auto arguments = std::make_shared<TimeArguments>();
-  verb->add_option("name", arguments->timing.mechanism, "Mechanism, of `attention list`")
-      ->required();
-  verb->add_option("--lengths", arguments->timing.lengths, "Numbers of tokens, powers of two")
+  const auto arguments = std::make_shared<TaskArguments<AttentionTiming>>();
+  verb->add_option("name", arguments->task.mechanism, "Mechanism, of `attention list`")->required();
+  verb->add_option("--lengths", arguments->task.lengths, "Numbers of tokens, powers of two")
       ->delimiter(',')
       ->capture_default_str();
-  verb->add_option("--repeats", arguments->timing.repeats, "Runs, of which the fastest counts")
+  verb->add_option("--repeats", arguments->task.repeats, "Runs, of which the fastest counts")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   verb->add_option("--options", arguments->options, "JSON object")->capture_default_str();
-  verb->add_option("--way", arguments->timing.way, kWayHelp);
+  verb->add_option("--way", arguments->task.way, kWayHelp);
   verbs->Add(verb,
              [arguments](const VerbContext& context) { return TimeWay(*arguments, context); });
 }
 
 void AddRunVerb(CLI::App* parent, VerbTable* verbs) {
   CLI::App* verb = parent->add_subcommand("run", "A mechanism on arrays of a file");
-  const auto arguments = std::make_shared<RunArguments>();
-  verb->add_option("name", arguments->run.mechanism, "Mechanism, of `attention list`")->required();
-  verb->add_option("--input", arguments->run.input_path,
+  const auto arguments = std::make_shared<TaskArguments<AttentionRun>>();
+  verb->add_option("name", arguments->task.mechanism, "Mechanism, of `attention list`")->required();
+  verb->add_option("--input", arguments->task.input_path,
                    "safetensors file with q, k, v [B,H,L,d] and what the mechanism needs")
       ->required();
-  verb->add_option("-o,--output", arguments->run.output_path, "safetensors file with out")
+  verb->add_option("-o,--output", arguments->task.output_path, "safetensors file with out")
       ->required();
   verb->add_option("--options", arguments->options, "JSON object")->capture_default_str();
-  verb->add_option("--way", arguments->run.way, kWayHelp);
-  verb->add_flag("--mask", arguments->run.with_mask,
+  verb->add_option("--way", arguments->task.way, kWayHelp);
+  verb->add_flag("--mask", arguments->task.with_mask,
                  "Write the mask [1 or H,L,L] or [B,H,L,L] too");
-  verb->add_flag("--largest-logit", arguments->run.with_largest_logit,
+  verb->add_flag("--largest-logit", arguments->task.with_largest_logit,
                  "Print the largest |f| that places add to logits, of flt_* and factor");
   verb->add_flag("--force", arguments->force, "Replace an existing output");
   verbs->Add(verb,
@@ -226,13 +215,12 @@ void AddRunVerb(CLI::App* parent, VerbTable* verbs) {
 void AddCheckVerb(CLI::App* parent, VerbTable* verbs) {
   CLI::App* verb =
       parent->add_subcommand("check", "Fast ways against the dense one on random inputs");
-  const auto arguments = std::make_shared<CheckArguments>();
-  verb->add_option("name", arguments->check.mechanism, "Mechanism, of `attention list`")
-      ->required();
-  verb->add_option("--trials", arguments->check.trials, "Random inputs")
+  const auto arguments = std::make_shared<TaskArguments<AttentionCheck>>();
+  verb->add_option("name", arguments->task.mechanism, "Mechanism, of `attention list`")->required();
+  verb->add_option("--trials", arguments->task.trials, "Random inputs")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
-  verb->add_option("--seed", arguments->check.seed, "Seed of the inputs")->capture_default_str();
+  verb->add_option("--seed", arguments->task.seed, "Seed of the inputs")->capture_default_str();
   verb->add_option("--options", arguments->options, "JSON object")->capture_default_str();
   verbs->Add(verb,
              [arguments](const VerbContext& context) { return CheckWays(*arguments, context); });
