@@ -63,12 +63,11 @@ TEST_F(RecorderTest, WhatWasSentAndCameCanBeRepeated) {
                           v1 + "PredictRolloutResponse", v1 + "PredictRolloutRequest",
                           "google.rpc.Status"));
   server_.controls->nan_from_step = 1000;
-  const auto report = Replay(file_, {.address = Address()}, [](const ReplayedCall&) {});
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  ASSERT_EQ(report->calls.size(), 2u);
-  EXPECT_TRUE(report->calls[0].is_equal) << report->calls[0].difference;
-  EXPECT_FALSE(report->calls[1].is_equal) << "it failed when it was recorded";
-  EXPECT_EQ(report->recorded_weights, report->served_weights);
+  const auto report = Must(Replay(file_, {.address = Address()}, [](const ReplayedCall&) {}));
+  ASSERT_EQ(report.calls.size(), 2u);
+  EXPECT_TRUE(report.calls[0].is_equal) << report.calls[0].difference;
+  EXPECT_FALSE(report.calls[1].is_equal) << "it failed when it was recorded";
+  EXPECT_EQ(report.recorded_weights, report.served_weights);
 }
 
 TEST_F(RecorderTest, CallsOfSeveralThreadsStayApart) {

@@ -36,11 +36,10 @@ TEST_F(ImportTest, ApcTakesTheColourMatrixAndFramesWithPoses) {
     const std::string stem = "frame-00000" + std::to_string(i);
     WriteFrame(stem + ".color.png", stem + ".depth.png", 40000);
   }
-  const auto report = ImportRecording("apc", options_);
-  ASSERT_TRUE(report.ok()) << report.status().ToString();
-  EXPECT_EQ(report->frame_count, 2);
-  EXPECT_EQ(report->skipped_count, 2);  // frame 1 has no pose, pose 7 no frame
-  EXPECT_TRUE(report->validation.ok());
+  const auto report = Must(ImportRecording("apc", options_));
+  EXPECT_EQ(report.frame_count, 2);
+  EXPECT_EQ(report.skipped_count, 2);  // frame 1 has no pose, pose 7 no frame
+  EXPECT_TRUE(report.validation.ok());
   EXPECT_FLOAT_EQ(DepthAtFirstPixel(0, 1), 0.5f);  // 40000 / 8 = 5000 units of 0.1 mm
   const auto episode = EpisodeReader::Open(options_.episode_dir);
   EXPECT_EQ(episode->manifest().kind, EpisodeKind::kStaticViews);

@@ -516,9 +516,8 @@ TEST_F(LerobotImportTest, TablesMayGoAsSoonAsTheyAreRead) {
   const std::string path = folder_.File("table.parquet");
   Rows(true, true).Write(path);
   for (int i = 0; i < 2000; ++i) {
-    const auto rows = ParquetTable::Open(path)->ReadRows("action", 0, 2);
-    ASSERT_TRUE(rows.ok()) << rows.status().ToString();
-    ASSERT_EQ(rows->values, (std::vector<double>{5, 0.02F, 15, 0.02F}));
+    const auto rows = Must(ParquetTable::Open(path)->ReadRows("action", 0, 2));
+    ASSERT_EQ(rows.values, (std::vector<double>{5, 0.02F, 15, 0.02F}));
   }
 }
 

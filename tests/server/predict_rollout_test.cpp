@@ -221,10 +221,9 @@ TEST_F(PredictRolloutTest, RendersColourAndDepthInTheContainersAskedFor) {
                                      images[i].image().data().end());
   };
   EXPECT_EQ(bytes(0), color.pixels);
-  const auto decoded = DecodeRgb(bytes(1));
-  ASSERT_TRUE(decoded.ok()) << decoded.status().ToString();
-  EXPECT_EQ(decoded->width_px, kViewWidthPx);
-  EXPECT_EQ(decoded->pixels, color.pixels);
+  const auto decoded = Must(DecodeRgb(bytes(1)));
+  EXPECT_EQ(decoded.width_px, kViewWidthPx);
+  EXPECT_EQ(decoded.pixels, color.pixels);
   EXPECT_EQ(bytes(2), EncodeJpeg(color, 90));
   EXPECT_EQ(images[3].target_name(), "depth");
   camera.height_px = 40;

@@ -188,9 +188,8 @@ TEST_F(SceneStoreTest, ReplacedUnderTheSameNameOnce) {
   const auto before = *store_.Find(id, At(0));
   SceneContent next = Content();
   const Scene* scene = next.scene.get();
-  const auto ttl_s = store_.Replace(id, before, std::move(next));
-  ASSERT_TRUE(ttl_s.ok());
-  EXPECT_EQ(*ttl_s, kTtlS);
+  const auto ttl_s = Must(store_.Replace(id, before, std::move(next)));
+  EXPECT_EQ(ttl_s, kTtlS);
   EXPECT_EQ((*store_.Find(id, At(0)))->scene.get(), scene);
   EXPECT_NE(before->scene.get(), scene);
   EXPECT_EQ(store_.Replace(id, before, Content()).status().reason(), reason::HISTORY_SPACING);
