@@ -109,6 +109,7 @@ footer { color: var(--soft); font-size: 13px; margin-top: 28px; }
   .scene-controls, .scene-layers, .scene-help { display: none; }
   .scene-canvas { max-height: none; }
   .scroll { overflow: visible; }
+  details::details-content { content-visibility: visible; }
   .strip { border-spacing: 2px; table-layout: fixed; width: 100%; }
   .strip th, .strip td { font-size: 9px; overflow-wrap: normal; }
   .strip tbody th, .strip thead th:first-child { width: 62px; padding-right: 6px; }

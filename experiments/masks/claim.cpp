@@ -19,7 +19,7 @@ constexpr int kDigits = 3, kMostDigits = 8;
 
 std::string Figure(double value, int digits) {
   char text[32];
-  const bool is_large = std::abs(value) >= 1000 && std::abs(value) < 1e6;
+  const bool is_large = std::abs(value) >= 999.5 && std::abs(value) < 1e6;
   std::snprintf(text, sizeof text, is_large ? "%.*f" : "%.*g", is_large ? digits - kDigits : digits,
                 value);
   return text;

@@ -62,7 +62,8 @@ class ComplexityMaker {
     page_.name = "complexity";
     page_.title = "Time and memory of every mechanism against the number of tokens L";
     page_.notes = {
-        "One head of width 8, float32, forward, default options; graphs have three or four edges a "
+        "One head of width 8, float32, forward, default options (jlt and malpha_dense: those that "
+        "make them fast); graphs have three or four edges a "
         "token, trees are random, grids have sides that are equal or differ by a factor of two. "
         "Every mechanism by its first way after the dense one, the others by the dense one. Time: "
         "the least of four runs, or of two above the limit, walks, transforms and everything "

@@ -117,7 +117,8 @@ StatusOr<MaskPage> OvertakingPage(const MaskRun& run) {
   const std::int64_t longest_dense = run.is_quick ? 256 : std::min(kLongestDense, run.longest);
   const std::int64_t blocked_length = run.is_quick ? 1024 : std::min(kBlockedLength, run.longest);
   page.notes = {
-      "One head, float32, forward, one batch, default options: the fastest way but the dense one "
+      "One head, float32, forward, one batch, default options (jlt and malpha_dense: those that "
+      "make them fast): the fastest way but the dense one "
       "beside the dense one of the same mechanism, making the mask included. CPU time, least of "
       "four runs. Lengths double from " +
           std::to_string(kLeastLength) +

@@ -666,6 +666,7 @@ TEST_F(Ros2ImportTest, JointsByInverseKinematicsFromTransforms) {
   options_.bag.joints = {"/gripper"};
   const EpisodeReader episode = Imported();
   ExpectToolReached(episode);
+  ASSERT_EQ(episode.states().values.size(), 40u);
   for (int step = 0; step < 5; ++step) EXPECT_EQ(episode.states().values[8 * step + 7], 0.02);
 }
 

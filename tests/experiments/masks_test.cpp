@@ -57,6 +57,8 @@ TEST(MaskClaim, SaysItsRuleAndValue) {
   EXPECT_EQ(AtMost({}, 1.15, 1.15).ours, "1.15");
   EXPECT_EQ(Above({}, 1.0002, 1).ours, "1.0002");
   EXPECT_EQ(WithinRange({}, 2.0496, 1.95, 2.05).ours, "2.0496");
+  EXPECT_EQ(AtMost({}, 1000.04, 1000).ours, "1000.04");
+  EXPECT_EQ(Above({}, 999.96, 1000).ours, "999.96");
   EXPECT_EQ(WithinRange({}, NAN, 1.95, 2.05).ours, "–");
   EXPECT_EQ(FigureText(std::nullopt), "–");
   EXPECT_EQ(FigureText(1.2345), "1.23");

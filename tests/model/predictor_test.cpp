@@ -231,6 +231,11 @@ TEST_F(PredictorTest, RowsOfAViewJoinToTheWhole) {
   for (const float value : whole.color.pixels) ASSERT_TRUE(value >= 0 && value <= 1);
   EXPECT_FALSE(
       rollout->RenderRows(camera, 40, 49, RenderMode::kField, true, &part.color, &part.depth).ok());
+  // Whatever the pictures held before.
+  ASSERT_TRUE(
+      rollout->RenderRows(camera, 0, 4, RenderMode::kField, true, &part.color, &part.depth).ok());
+  ASSERT_EQ(part.color.height_px, 4);
+  ExpectRows(part, whole, 0);
 }
 
 /// A view in tiles of so many rows each, joined.

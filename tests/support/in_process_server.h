@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -96,7 +97,7 @@ struct ServingInProcessServer : InProcessServer {
   template <typename... Arguments>
   explicit ServingInProcessServer(Arguments&&... arguments)
       : InProcessServer(std::forward<Arguments>(arguments)...) {
-    EXPECT_TRUE(WaitForServing());
+    if (!WaitForServing()) throw std::runtime_error("the server does not come to serve");
   }
 };
 

@@ -76,9 +76,8 @@ class MaskedMechanism : public Mechanism {
     return terms <= kMaxSharedColumns && of_pairs < of_products ? Way::kPairs : ways[1];
   }
 
-  /// As many operations by both, but fastmult writes m (dv + 1) numbers a token, twice, and
-  /// features m for every entry of a row of the factors, of queries and of keys. Measured on two
-  /// processors: the fewer are the faster wherever the two differ by more than a third.
+  /// As many operations by both, but features write m numbers a token for every entry of a row of
+  /// both factors, fastmult m (dv + 1). The factor of two is measured: docs/attention.md.
   static Way ProductWay(const std::vector<Way>& ways, const Mask& mask, std::int64_t value_width) {
     const auto has = [&ways](Way way) {
       return std::find(ways.begin(), ways.end(), way) != ways.end();

@@ -48,7 +48,7 @@ class Mask {
   virtual MaskPairs Pairs() const;
   virtual std::optional<MaskFactors> Factors() const { return std::nullopt; }
   virtual std::optional<SparseFactors> FactorsOfPairs() const { return std::nullopt; }
-  /// Entries of a row of those factors, where all rows have as many; their making costs nothing.
+  /// The most entries of a row of those factors, where that is known without making them.
   virtual std::optional<std::int64_t> FactorWidth() const { return std::nullopt; }
 };
 using MaskPtr = std::unique_ptr<const Mask>;

@@ -26,7 +26,7 @@ namespace interlacer::attention {
 class Mechanism {
  public:
   virtual ~Mechanism() = default;
-  /// kDense first, then the one that is the fastest of the others at width 8 by measurement.
+  /// kDense first, then the one that is taken where neither lengths nor counts say otherwise.
   virtual std::vector<Way> Ways() const = 0;
   /// Tensors that can be learned or stored, such as coefficients and random projections.
   virtual NamedTensors InitialParameters(const AttentionInputs&) const { return {}; }

@@ -39,9 +39,9 @@ class TrainerResumeTest : public testing::TrainerFixture {
   template <typename OptionsOf>
   std::vector<double> ExpectResumesToTheBit(const OptionsOf& options_of) const {
     CountingObserver whole, first(3), second;
-    EXPECT_TRUE(Train(options_of("whole"), &whole).ok());
+    Must(Train(options_of("whole"), &whole));
     EXPECT_EQ(Train(options_of("parts"), &first).status().code(), StatusCode::kCancelled);
-    EXPECT_TRUE(Train(Resumed(options_of("parts")), &second).ok());
+    Must(Train(Resumed(options_of("parts")), &second));
     EXPECT_EQ(second.losses, std::vector<double>(whole.losses.begin() + 3, whole.losses.end()));
     EXPECT_EQ(Weights(options_of("parts").output_dir), Weights(options_of("whole").output_dir));
     return whole.losses;

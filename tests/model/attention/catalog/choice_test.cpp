@@ -198,18 +198,14 @@ TEST(ChoiceOfWay, OfScoresWithoutFeaturesIsByPairs) {
   EXPECT_EQ(WayTaken(made, RingOf(60, 4, 4)), Way::kPairs);
 }
 
-TEST(ChoiceOfWay, WithoutAMaskIsTheLast) {
+TEST(ChoiceOfWay, WithoutAMaskIsTheSecond) {
   for (const char* name : {"linear_relu", "favor_pos", "rfa_arccos"}) {
     EXPECT_EQ(WayTaken(Make(name, nlohmann::json::object()), RingOf(3, 16, 16)), Way::kFeatures)
         << name;
   }
-  AttentionInputs packed = RingOf(60, 4, 4);
-  packed.segments = at::arange(60, at::kLong).div(7, "floor");
-  EXPECT_EQ(WayTaken(Make("packing", nlohmann::json::object()), packed), Way::kFeatures);
 }
 
-/// Features cost r numbers of a token for every feature of queries and of keys, products dv + 1
-/// twice: r = 8 and 32 here, and class tokens add two.
+/// Features where 2 r <= dv + 1: r = 8 and 32 here, of packing 1, and class tokens add two at most.
 TEST(ChoiceOfWay, OfMasksOfLowRankIsByTheFewerNumbers) {
   const auto taken = [](const char* name, const nlohmann::json& options, std::int64_t width) {
     AttentionInputs inputs = RingOf(600, width, width);
@@ -228,7 +224,9 @@ TEST(ChoiceOfWay, OfMasksOfLowRankIsByTheFewerNumbers) {
   EXPECT_EQ(taken("softmax_pos", nlohmann::json::object(), 8), Way::kFastmult);
   EXPECT_EQ(taken("softmax_pos", nlohmann::json::object(), 64), Way::kFeatures);
   EXPECT_EQ(taken("centrality", nlohmann::json::object(), 8), Way::kFeatures);
-  EXPECT_EQ(taken("packing", nlohmann::json::object(), 64), Way::kFeatures);
+  EXPECT_EQ(taken("packing", nlohmann::json::object(), 4), Way::kFeatures);
+  EXPECT_EQ(taken("packing", {{"class_tokens", 1}}, 4), Way::kFastmult);
+  EXPECT_EQ(taken("packing", {{"class_tokens", 1}}, 5), Way::kFeatures);
   // Smoothing has no count: its second way.
   EXPECT_EQ(taken("smooth_b", nlohmann::json::object(), 64), Way::kFastmult);
 }
