@@ -1,9 +1,10 @@
 #include "model/attention/catalog/catalog.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+
+#include "common/json.h"
 
 namespace interlacer::attention {
 

@@ -209,7 +209,7 @@ TEST(ChoiceOfWay, WithoutAMaskIsTheSecond) {
 TEST(ChoiceOfWay, OfMasksOfLowRankIsByTheFewerNumbers) {
   const auto taken = [](const char* name, const nlohmann::json& options, std::int64_t width) {
     AttentionInputs inputs = RingOf(600, width, width);
-    inputs.segments = at::arange(600, at::kLong).div(7, "floor");
+    inputs.segments = at::arange(600 - options.value("class_tokens", 0), at::kLong).div(7, "floor");
     return WayTaken(Make(name, options), inputs);
   };
   for (const nlohmann::json& options : {nlohmann::json::object(), nlohmann::json{{"rank", 4}}}) {
