@@ -12,6 +12,8 @@ namespace interlacer {
 namespace {
 
 constexpr int kThumbnailJpegQuality = 82;
+/// Bytes of a cell that is not broken within a word: a number, a name.
+constexpr std::size_t kMostUnbroken = 12;
 
 constexpr std::string_view kStyle = R"css(
 :root {
@@ -60,7 +62,7 @@ caption { text-align: left; color: var(--soft); padding: 0 0 8px; }
 thead th { vertical-align: bottom; }
 th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; overflow-wrap: anywhere; }
 th { font-weight: 600; }
-thead th, tbody th { overflow-wrap: normal; }
+thead th, tbody th, .short { overflow-wrap: normal; }
 tbody th { font-weight: 500; }
 tr:last-child td, tr:last-child th { border-bottom: 0; }
 table.numeric td, table.numeric thead th:not(:first-child) { text-align: right; }
@@ -196,7 +198,9 @@ std::string TableHtml(const HtmlTable& table) {
   for (const std::vector<std::string>& row : table.rows) {
     out += "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
-      out += i == 0 ? Cell("th", " scope=\"row\"", row[i]) : Cell("td", "", row[i]);
+      const bool is_short = row[i].size() <= kMostUnbroken;
+      out += i == 0 ? Cell("th", " scope=\"row\"", row[i])
+                    : Cell("td", is_short ? " class=\"short\"" : "", row[i]);
     }
     out += "</tr>";
   }
