@@ -1,7 +1,6 @@
 #include "cli/shipped_models.h"
 
 #include <filesystem>
-#include <utility>
 
 #include "data/episode_reader.h"
 

@@ -10,7 +10,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <functional>
 #include <future>
 #include <memory>
 #include <mutex>

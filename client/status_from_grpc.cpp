@@ -1,6 +1,5 @@
 #include "client/status_from_grpc.h"
 
-#include <string>
 #include <utility>
 
 #include "google/rpc/error_details.pb.h"

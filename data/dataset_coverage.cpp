@@ -1,7 +1,6 @@
 #include "data/dataset_coverage.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <numbers>
 

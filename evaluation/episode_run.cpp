@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <utility>
 
 #include "common/file_io.h"
 #include "common/image_codec.h"

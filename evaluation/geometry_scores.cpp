@@ -4,7 +4,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "common/thread_pool.h"
 #include "evaluation/nearest_point.h"

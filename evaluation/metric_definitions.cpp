@@ -1,7 +1,6 @@
 #include "evaluation/metric_definitions.h"
 
 #include <string>
-#include <utility>
 
 #include "common/json.h"
 #include "evaluation/html.h"

@@ -1,6 +1,5 @@
 #include "evaluation/report_html.h"
 
-#include <algorithm>
 #include <cmath>
 #include <set>
 #include <utility>

@@ -1,6 +1,5 @@
 #include "evaluation/report_scene.h"
 
-#include <array>
 #include <filesystem>
 #include <map>
 

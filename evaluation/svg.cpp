@@ -5,9 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <numeric>
 #include <string_view>
-#include <utility>
 
 #include "evaluation/html.h"
 

@@ -1,6 +1,5 @@
 #include "evaluation/tracked_particles.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>

@@ -1,6 +1,5 @@
 #include "render/nearest_particles.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "common/check.h"

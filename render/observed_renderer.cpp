@@ -1,8 +1,6 @@
 #include "render/observed_renderer.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 #include <utility>
 

@@ -1,7 +1,6 @@
 #include "render/sample_block.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace interlacer {
 

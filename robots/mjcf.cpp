@@ -1,6 +1,5 @@
 #include <mujoco/mujoco.h>
 
-#include <array>
 #include <filesystem>
 #include <memory>
 

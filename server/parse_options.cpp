@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <memory>
-#include <utility>
 
 #include "common/version.h"
 

@@ -4,7 +4,6 @@
 
 #include <sys/un.h>
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>

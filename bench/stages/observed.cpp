@@ -1,9 +1,7 @@
 /// A free view of all pixels of two RGB-D frames after a part of them moved: our discs against
 /// Open3D's projection of the same points.
 
-#include <algorithm>
 #include <cmath>
-#include <memory>
 #include <utility>
 
 #include "bench/errors.h"

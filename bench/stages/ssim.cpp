@@ -3,7 +3,6 @@
 #include <cmath>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "bench/child_peer.h"
 #include "bench/host_platform.h"

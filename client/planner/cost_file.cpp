@@ -1,6 +1,5 @@
 #include "client/planner/cost_file.h"
 
-#include <optional>
 #include <utility>
 
 #include "common/json.h"

@@ -1,7 +1,6 @@
 #include "client/planner/cost_terms.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 

@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cstring>
-#include <utility>
 
 #include "data/bags/cdr_writer.h"
 

@@ -1,6 +1,5 @@
 #include "data/bags/rvl.h"
 
-#include <algorithm>
 #include <optional>
 #include <string>
 

@@ -1,7 +1,5 @@
 #include "data/importers/bag_world.h"
 
-#include <algorithm>
-#include <cmath>
 #include <numbers>
 
 #include "common/number_text.h"

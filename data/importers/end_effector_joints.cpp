@@ -1,7 +1,6 @@
 #include "data/importers/end_effector_joints.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numbers>
 #include <utility>
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <map>
 #include <numbers>
-#include <optional>
 #include <utility>
 
 namespace interlacer {

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <sstream>
 #include <system_error>
-#include <utility>
 
 #include "common/file_io.h"
 #include "data/parquet/parquet_table.h"

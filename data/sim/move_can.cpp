@@ -1,6 +1,5 @@
 #include "data/sim/move_can.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "common/transforms.h"

@@ -1,6 +1,5 @@
 #include "experiments/learning/page.h"
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <utility>

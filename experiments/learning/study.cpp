@@ -1,6 +1,5 @@
 #include "experiments/learning/study.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace interlacer {

@@ -8,7 +8,6 @@
 /// on the host (CheckDeviceGraph; logged), and after a recording failed (logged). Errors and
 /// threads: as WorldModel.
 
-#include <array>
 #include <cstdint>
 #include <list>
 #include <memory>

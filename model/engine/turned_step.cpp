@@ -2,8 +2,6 @@
 
 #include <ATen/Functions.h>
 
-#include <cmath>
-
 #include "common/transforms.h"
 
 namespace interlacer {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "common/number_text.h"
 #include "model/runtime/torch_status.h"

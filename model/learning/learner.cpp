@@ -8,7 +8,6 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
-#include <memory>
 #include <numeric>
 #include <utility>
 

@@ -1,8 +1,6 @@
 #include "model/lifting/kinematic_rows.h"
 
-#include <algorithm>
 #include <cmath>
-#include <span>
 
 #include "common/joint_limits.h"
 #include "common/number_text.h"

@@ -1,6 +1,5 @@
 #include "model/ops/device_surfels.h"
 
-#include <algorithm>
 #include <span>
 
 #include "model/cuda/backend.h"

@@ -3,9 +3,6 @@
 #include <ATen/Dispatch.h>
 #include <ATen/Functions.h>
 
-#include <utility>
-#include <vector>
-
 #include "common/thread_pool.h"
 #include "model/cuda/backend.h"
 #include "model/ops/saved_object.h"

@@ -1,9 +1,7 @@
 #include "model/training/run_log.h"
 
 #include <cmath>
-#include <filesystem>
 #include <limits>
-#include <sstream>
 #include <vector>
 
 #include "common/file_io.h"

@@ -1,7 +1,6 @@
 #include "server/calls/admission.h"
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <utility>
 

@@ -10,7 +10,6 @@
 /// DEADLINE_EXCEEDED DEADLINE_TOO_SHORT; RESOURCE_EXHAUSTED HOST_MEMORY, SCENE_LIMIT.
 /// Thread-safe.
 
-#include <string>
 #include <vector>
 
 #include "common/prediction.h"

@@ -1,7 +1,5 @@
 #include "server/calls/create_scene_call.h"
 
-#include <string>
-
 #include "server/calls/incoming_call.h"
 #include "server/convert/responses.h"
 

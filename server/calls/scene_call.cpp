@@ -4,7 +4,6 @@
 #include <chrono>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "common/camera_skew.h"
 #include "common/duration.h"

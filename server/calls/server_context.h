@@ -3,7 +3,6 @@
 /// References to the parts of one running server, shared by the handlers. As thread-safe as these
 /// parts.
 
-#include <functional>
 #include <string>
 
 #include "common/status.h"

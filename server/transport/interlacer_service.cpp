@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 #include <type_traits>
-#include <utility>
 
 #include "server/calls/incoming_call.h"
 #include "server/convert/grpc_status.h"

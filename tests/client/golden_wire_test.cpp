@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "client/convert/requests.h"
 #include "client/convert/responses.h"

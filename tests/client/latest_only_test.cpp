@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <memory>
-#include <utility>
 
 #include "tests/support/in_process_server.h"
 #include "tests/support/must.h"

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 

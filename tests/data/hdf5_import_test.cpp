@@ -5,7 +5,6 @@
 #include <hdf5.h>
 
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>

@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "tests/evaluation/results_support.h"
 
 namespace interlacer {

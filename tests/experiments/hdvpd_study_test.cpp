@@ -1,10 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "common/json.h"
 #include "experiments/hdvpd/page.h"

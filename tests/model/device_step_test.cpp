@@ -5,9 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "model/engine/step_engine.h"

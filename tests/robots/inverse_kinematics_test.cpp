@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "common/transforms.h"
 #include "robots/forward_kinematics.h"
 #include "robots/joint_values.h"

@@ -3,7 +3,6 @@
 /// An arm of seven joints like most, with a gripper of two fingers that move together.
 
 #include <cmath>
-#include <numbers>
 #include <string>
 #include <vector>
 

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <set>
 
 #include "common/file_io.h"
 #include "robots/forward_kinematics.h"

@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "tests/server/health_client.h"

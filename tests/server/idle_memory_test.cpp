@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <fstream>
 #include <future>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -13,7 +13,6 @@
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "interlacer/v1/interlacer_service.grpc.pb.h"
 #include "server/transport/interlacer_server.h"

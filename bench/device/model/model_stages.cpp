@@ -2,7 +2,6 @@
 
 #include <c10/cuda/CUDAStream.h>
 
-#include <string>
 #include <utility>
 
 #include "bench/device/device_platform.h"

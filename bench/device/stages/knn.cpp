@@ -1,7 +1,6 @@
 /// Neighbour graphs on the device, k = 3, grid build included, against searches on the same device.
 
 #include <memory>
-#include <utility>
 
 #include "bench/clouds.h"
 #include "bench/device/device_platform.h"

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <memory>
-#include <utility>
 
 #include "bench/clouds.h"
 #include "bench/device/device_platform.h"

@@ -1,7 +1,6 @@
 /// Merged lists of all walks of up to three hops on the device, against CuPy's enumeration.
 
 #include <memory>
-#include <utility>
 
 #include "bench/device/device_platform.h"
 #include "bench/device/graph_work.h"

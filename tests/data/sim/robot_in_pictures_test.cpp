@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 
-#include <array>
 #include <cstdlib>
 #include <string>
 

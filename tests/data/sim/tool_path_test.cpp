@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "tests/support/tolerances.h"
 
 namespace interlacer::sim {

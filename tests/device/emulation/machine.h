@@ -4,8 +4,6 @@
 
 #include <cuda_runtime.h>
 
-#include <cstddef>
-
 namespace interlacer::emulation {
 
 inline constexpr int kLanes = 32;

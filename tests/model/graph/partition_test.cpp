@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "knn/sparse_graph.h"

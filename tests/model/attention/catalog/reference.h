@@ -3,7 +3,6 @@
 /// Every mechanism from its formula, with plain loops over doubles: no tensors, no FFT, no sparse
 /// products, nothing shared with what is tested but walks and the numbers of parameters.
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
