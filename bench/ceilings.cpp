@@ -5,7 +5,6 @@
 #include <functional>
 
 #include "bench/case.h"
-#include "bench/clouds.h"
 #include "bench/dense_rates.h"
 #include "bench/kernels/register_rates.h"
 #include "common/thread_pool.h"

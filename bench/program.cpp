@@ -7,7 +7,6 @@
 #include <set>
 #include <string>
 
-#include "bench/machine.h"
 #include "bench/runner.h"
 
 namespace interlacer::bench {

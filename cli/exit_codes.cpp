@@ -1,7 +1,5 @@
 #include "cli/exit_codes.h"
 
-#include "common/error_reasons.h"
-
 namespace interlacer::cli {
 
 ExitCode ExitCodeOf(const Status& status) {

@@ -10,7 +10,6 @@
 
 #include "cli/dataset_folder.h"
 #include "cli/describe.h"
-#include "cli/output.h"
 #include "cli/validation_text.h"
 #include "common/json.h"
 #include "data/importers/importers.h"

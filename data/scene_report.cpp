@@ -7,7 +7,6 @@
 
 #include "common/camera.h"
 #include "common/camera_skew.h"
-#include "common/transforms.h"
 #include "data/depth.h"
 
 namespace interlacer {

@@ -15,7 +15,6 @@
 #include <span>
 
 #include "common/scene.h"
-#include "common/status.h"
 #include "data/unproject.h"
 
 namespace interlacer {

@@ -10,7 +10,6 @@
 #include <span>
 #include <system_error>
 
-#include "common/camera.h"
 #include "common/joint_limits.h"
 #include "common/thread_pool.h"
 #include "data/depth.h"

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "common/check.h"
-#include "common/transforms.h"
 #include "data/rectified_view.h"
 #include "data/resized_view.h"
 #include "data/scene_input.h"

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "render/device_render_memory.h"
-#include "render/renderer_checks.h"
 
 namespace interlacer {
 namespace {

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "common/check.h"
-#include "common/transforms.h"
 #include "robots/forward_kinematics.h"
 
 namespace interlacer {

@@ -8,7 +8,6 @@
 #include "bench/host_platform.h"
 #include "bench/observed_problem.h"
 #include "bench/peers/open3d_projection.h"
-#include "bench/stage_cases.h"
 #include "common/random.h"
 #include "tests/support/observed_twin.h"
 

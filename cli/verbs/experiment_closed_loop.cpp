@@ -12,7 +12,6 @@
 #include "cli/output.h"
 #include "cli/shipped_models.h"
 #include "cli/verbs/verbs.h"
-#include "common/file_io.h"
 #include "common/json.h"
 #include "data/manifest.h"
 #include "experiments/planner/closed_loop.h"

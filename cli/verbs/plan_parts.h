@@ -15,7 +15,6 @@
 #include "client/planner/cost_file.h"
 #include "client/planner/planner.h"
 #include "client/rollout_backend.h"
-#include "common/image.h"
 #include "common/model_metadata.h"
 #include "common/scene.h"
 #include "common/status.h"

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "common/duration.h"
 #include "common/number_text.h"
 #include "common/transforms.h"
 

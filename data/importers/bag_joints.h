@@ -12,7 +12,6 @@
 #include <string>
 #include <vector>
 
-#include "data/episode.h"
 #include "data/importers/bag_index.h"
 #include "data/importers/import_options.h"
 #include "robots/robot.h"

@@ -12,8 +12,6 @@
 #include "data/importers/hdf5_views.h"
 #include "data/importers/joint_columns.h"
 #include "data/importers/write_episode.h"
-#include "data/manifest.h"
-#include "robots/forward_kinematics.h"
 #include "robots/robot_folder.h"
 
 namespace interlacer {

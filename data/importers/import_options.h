@@ -14,7 +14,6 @@
 #include <string>
 #include <vector>
 
-#include "common/camera.h"
 #include "data/validate.h"
 
 namespace interlacer {

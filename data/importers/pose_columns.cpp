@@ -5,8 +5,6 @@
 #include <initializer_list>
 #include <vector>
 
-#include "data/number_lines.h"
-
 namespace interlacer {
 namespace {
 

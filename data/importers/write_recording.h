@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "common/camera.h"
-#include "common/image.h"
 #include "data/episode.h"
 #include "data/importers/import_options.h"
 #include "data/importers/intrinsics.h"

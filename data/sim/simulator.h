@@ -26,7 +26,6 @@
 
 #include "common/camera.h"
 #include "common/geometry.h"
-#include "common/image.h"
 #include "common/status.h"
 #include "data/sim/arm_model.h"
 #include "data/sim/simulated_view.h"

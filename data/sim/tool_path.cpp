@@ -5,7 +5,6 @@
 
 #include "common/check.h"
 #include "common/transforms.h"
-#include "data/sim/task_geometry.h"
 
 namespace interlacer::sim {
 namespace {

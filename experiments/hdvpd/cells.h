@@ -17,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "common/json.h"
 #include "experiments/hdvpd/plan.h"
 
 namespace interlacer {

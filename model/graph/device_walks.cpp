@@ -14,7 +14,6 @@
 #include "knn/grid_index.h"
 #include "knn/walk_lists.h"
 #include "model/cuda/backend.h"
-#include "model/graph/walk_sampler.h"
 #include "model/runtime/torch_status.h"
 
 namespace interlacer {

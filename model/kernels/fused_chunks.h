@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/kernels/parallel_for.h"
 #include "model/kernels/fused_dense_rows.h"
 
 namespace interlacer {

@@ -7,7 +7,6 @@
 
 #include "common/image.h"
 #include "common/transforms.h"
-#include "data/resized_view.h"
 #include "robots/attachment.h"
 
 namespace interlacer {

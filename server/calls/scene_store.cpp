@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "common/check.h"
 #include "common/duration.h"
 #include "server/calls/random_id.h"
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "common/check.h"
-#include "common/checked_math.h"
 #include "common/number_text.h"
 #include "common/output_selection.h"
 #include "server/convert/calibration.h"

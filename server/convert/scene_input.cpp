@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "common/checked_math.h"
 #include "common/duration.h"
 #include "common/number_text.h"
 #include "common/scene_limits.h"

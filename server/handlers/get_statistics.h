@@ -3,7 +3,6 @@
 /// Handles GetStatistics: counters of every model, and what waits, runs and is kept now; works
 /// while models load. Errors: none. Thread-safe.
 
-#include "common/status.h"
 #include "server/calls/server_context.h"
 #include "server/convert/wire.h"
 

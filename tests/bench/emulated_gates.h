@@ -15,7 +15,6 @@
 
 #include "bench/device/device_platform.h"
 #include "bench/runner.h"
-#include "common/json.h"
 #include "tests/bench/small_options.h"
 
 namespace interlacer::bench {

@@ -9,8 +9,6 @@
 #include <string>
 #include <utility>
 
-#include "common/json.h"
-
 namespace interlacer::bench {
 namespace {
 

@@ -15,7 +15,6 @@
 #include "common/image_codec.h"
 #include "common/json.h"
 #include "data/dataset.h"
-#include "data/manifest.h"
 #include "robots/robot_folder.h"
 #include "tests/cli/program_support.h"
 #include "tests/data/lerobot_writer.h"

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "common/file_io.h"
 #include "common/json.h"
 #include "tests/cli/program_support.h"
 #include "tests/support/temp_folder.h"

@@ -10,7 +10,6 @@
 #include <string>
 
 #include "cli/shipped_models.h"
-#include "robots/joint_values.h"
 #include "robots/robot_folder.h"
 #include "tests/robots/small_robot.h"
 #include "tests/support/must.h"

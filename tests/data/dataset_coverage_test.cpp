@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "common/check.h"
 #include "common/transforms.h"
 #include "data/episode_writer.h"
 #include "tests/data/synthetic_scene.h"

@@ -9,7 +9,6 @@
 
 #include "data/episode_reader.h"
 #include "data/importers/importers.h"
-#include "data/scene_report.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 

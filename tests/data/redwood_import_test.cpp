@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "common/transforms.h"
 #include "data/importers/frame_pairs.h"
 #include "data/importers/redwood.h"
 #include "tests/data/import_fixture.h"

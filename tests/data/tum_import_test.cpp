@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "data/importers/tum.h"
-#include "data/importers/write_recording.h"
 #include "tests/data/import_fixture.h"
 #include "tests/support/must.h"
 

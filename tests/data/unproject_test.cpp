@@ -7,7 +7,6 @@
 
 #include "common/random.h"
 #include "common/thread_pool.h"
-#include "common/transforms.h"
 #include "tests/data/synthetic_scene.h"
 #include "tests/support/tolerances.h"
 

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "tests/device/renderer_on_device.h"
-#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 namespace {

@@ -15,7 +15,6 @@
 #include "tests/model/kernels/fused_reference.h"
 #include "tests/support/bfloat16_rounding.h"
 #include "tests/support/numeric.h"
-#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 

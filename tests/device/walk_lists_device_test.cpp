@@ -4,7 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "knn/kernels/grid_knn_cuda.h"
 #include "knn/kernels/walk_lists_cuda.h"
 #include "tests/device/device_array.h"
 #include "tests/device/grid_knn_on_device.h"

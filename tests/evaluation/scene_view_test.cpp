@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "common/json.h"
-#include "common/transforms.h"
 #include "evaluation/html.h"
 #include "tests/evaluation/moving_block.h"
 #include "tests/evaluation/page_checks.h"

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "common/json.h"
 #include "experiments/hdvpd/failures.h"
 #include "experiments/hdvpd/page.h"
 #include "experiments/hdvpd/record.h"

@@ -4,9 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "common/json.h"
 #include "experiments/hdvpd/page.h"
-#include "experiments/hdvpd/published.h"
 #include "experiments/hdvpd/record.h"
 #include "experiments/hdvpd/relations.h"
 #include "experiments/hdvpd/study.h"

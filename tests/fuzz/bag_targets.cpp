@@ -19,7 +19,6 @@
 #include "data/importers/bag_index.h"
 #include "data/importers/exported_episode.h"
 #include "data/mcap/mcap_records.h"
-#include "data/mcap/mcap_writer.h"
 #include "tests/data/bag_writer.h"
 #include "tests/data/synthetic_scene.h"
 #include "tests/support/temp_folder.h"

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <vector>
 
-#include "common/random.h"
 #include "common/thread_pool.h"
 #include "common/transforms.h"
 #include "tests/support/must.h"

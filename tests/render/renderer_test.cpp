@@ -8,9 +8,7 @@
 #include "common/thread_pool.h"
 #include "render/cpu_kernels.h"
 #include "render/point_nerf_renderer.h"
-#include "render/reference_renderer.h"
 #include "tests/render/render_scene.h"
-#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 namespace {

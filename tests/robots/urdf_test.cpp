@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "common/file_io.h"
 #include "robots/forward_kinematics.h"
 #include "robots/joint_values.h"
 #include "robots/make_robot.h"

@@ -9,7 +9,6 @@
 #include "bench/errors.h"
 #include "bench/stage_cases.h"
 #include "knn/kernels/walk_lists_cuda.h"
-#include "knn/walk_lists.h"
 
 namespace interlacer::bench {
 namespace {

@@ -17,7 +17,6 @@
 #include "tests/model/gradient_check.h"
 #include "tests/model/library_layers.h"
 #include "tests/model/tiny_scene.h"
-#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 namespace {

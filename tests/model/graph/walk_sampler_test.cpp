@@ -8,7 +8,6 @@
 #include "common/random.h"
 #include "knn/sparse_graph.h"
 #include "knn/walk_lists.h"
-#include "model/graph/walk_bounds.h"
 #include "tests/model/graph/enumerated_walks.h"
 #include "tests/model/graph/graphs.h"
 #include "tests/model/graph/sampled_walks.h"

@@ -9,10 +9,8 @@
 #include <limits>
 #include <vector>
 
-#include "common/random.h"
 #include "common/transforms.h"
 #include "data/rectified_view.h"
-#include "render/nearest_particles.h"
 #include "robots/forward_kinematics.h"
 #include "tests/robots/small_robot.h"
 #include "tests/support/must.h"

@@ -11,11 +11,9 @@
 
 #include "common/file_io.h"
 #include "common/json.h"
-#include "common/thread_pool.h"
 #include "model/files/tensor_file.h"
 #include "model/training/distributed/back_end.h"
 #include "tests/model/training/distributed_worker.h"
-#include "tests/model/training/tiny_run.h"
 #include "tests/support/child_process.h"
 #include "tests/support/free_port.h"
 #include "tests/support/painted_plane.h"

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "common/json.h"
-
 namespace interlacer {
 namespace {
 

@@ -9,7 +9,6 @@
 
 #include "model/attention/catalog/catalog.h"
 #include "tests/model/gradient_check.h"
-#include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 namespace {
