@@ -1,6 +1,5 @@
 /// `interlacer evaluate` as a user runs it: going on, beginning anew, and what must not be mixed.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -9,6 +8,7 @@
 
 #include "common/json.h"
 #include "tests/cli/program_support.h"
+#include "tests/support/matchers.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/temp_folder.h"
 
@@ -16,7 +16,6 @@ namespace interlacer::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 /// Two recordings of a painted plane and a model that has seen one of them.
 class Evaluate : public ::testing::Test {

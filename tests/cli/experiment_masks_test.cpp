@@ -1,6 +1,5 @@
 /// `interlacer experiment masks` as a user runs it, at tiny sizes.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -10,12 +9,11 @@
 #include "common/json.h"
 #include "tests/cli/program_support.h"
 #include "tests/evaluation/page_checks.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::testing {
 namespace {
-
-using ::testing::HasSubstr;
 
 Words Masks(const std::string& output, const Words& more = {}) {
   Words words{"experiment", "masks", "-o", output, "--quick"};

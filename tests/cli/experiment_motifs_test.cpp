@@ -1,6 +1,5 @@
 /// `interlacer experiment motifs` as a user runs it, on a few graphs.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,12 +10,11 @@
 #include "common/json.h"
 #include "tests/cli/program_support.h"
 #include "tests/evaluation/page_checks.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::testing {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr char kTinyMotifs[] = R"({
   "name": "tiny", "seeds": [0, 1],

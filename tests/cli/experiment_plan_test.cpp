@@ -2,7 +2,6 @@
 /// its way.
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -15,13 +14,13 @@
 #include "common/json.h"
 #include "tests/cli/program_support.h"
 #include "tests/evaluation/page_checks.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 constexpr char kTinyPlan[] = R"({
   "name": "tiny",

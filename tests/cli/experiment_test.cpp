@@ -1,6 +1,5 @@
 /// `interlacer experiment` as a user runs it, with tiny runs and simulated scenes.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -15,12 +14,11 @@
 #include "common/sha256.h"
 #include "tests/cli/program_support.h"
 #include "tests/evaluation/page_checks.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::testing {
 namespace {
-
-using ::testing::HasSubstr;
 
 class ExperimentTest : public ::testing::Test {
  protected:

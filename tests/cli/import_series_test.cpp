@@ -3,7 +3,6 @@
 
 #include "cli/import_series.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -19,14 +18,13 @@
 #include "tests/cli/program_support.h"
 #include "tests/data/lerobot_writer.h"
 #include "tests/robots/one_joint_robot.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 
 namespace interlacer::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr int kWidth = 32, kHeight = 24, kPixels = kWidth * kHeight, kFrames = 6;
 

@@ -1,6 +1,5 @@
 /// Ctrl-C on a running verb: exit code 130, what is finished stays, --resume goes on.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -12,6 +11,7 @@
 
 #include "common/json.h"
 #include "tests/cli/program_support.h"
+#include "tests/support/matchers.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/temp_folder.h"
 
@@ -19,7 +19,6 @@ namespace interlacer::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 /// Starts the verb, interrupts it as soon as `has_begun`, and returns how it ended.
 ProcessResult Interrupt(const Words& arguments, const std::function<bool()>& has_begun) {

@@ -2,7 +2,6 @@
 
 #include "cli/prediction_options.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -12,13 +11,12 @@
 #include "cli/shipped_models.h"
 #include "robots/robot_folder.h"
 #include "tests/robots/small_robot.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::cli {
 namespace {
-
-using ::testing::HasSubstr;
 
 class ActionTable : public ::testing::Test {
  protected:

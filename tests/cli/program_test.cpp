@@ -1,6 +1,5 @@
 /// The program `interlacer` as a process: exit codes, streams, no half-written output.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -12,15 +11,12 @@
 #include <tuple>
 
 #include "common/json.h"
+#include "tests/support/matchers.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::AnyOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 struct ProgramResult {
   int exit_code = -1;

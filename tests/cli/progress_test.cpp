@@ -1,17 +1,16 @@
 #include "cli/progress.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
+
+#include "tests/support/matchers.h"
 
 namespace interlacer::cli {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 struct FakeClock {
   Progress::Clock::time_point now{};

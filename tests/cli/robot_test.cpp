@@ -1,17 +1,14 @@
 /// `interlacer robot` as a process, with descriptions that the test writes.
 
-#include <gmock/gmock.h>
-
 #include "common/image_codec.h"
 #include "common/json.h"
 #include "tests/cli/program_support.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 using testing::RunVerb;
 
 constexpr char kArm[] = R"(<robot name="arm">

@@ -1,6 +1,5 @@
 /// `interlacer simulate` over tasks, splits and shards.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include "data/dataset.h"
 #include "data/manifest.h"
 #include "tests/cli/program_support.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
@@ -18,8 +18,6 @@ namespace interlacer::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 ProcessResult Simulate(Words arguments) {
   Words words = {"simulate", "--steps", "2",      "--width", "16",

@@ -2,7 +2,6 @@
 
 #include "client/planner/fan_out_source.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -15,11 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "tests/support/matchers.h"
+
 namespace interlacer::testing {
 namespace {
 
 using ::testing::Each;
-using ::testing::HasSubstr;
 
 /// Answers a candidate with its own first value, after some time, until it fails.
 class Answering final : public CandidateSource {

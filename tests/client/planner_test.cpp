@@ -2,7 +2,6 @@
 
 #include "client/planner/planner.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,13 +9,12 @@
 
 #include "client/planner/cost_file.h"
 #include "common/json.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer::testing {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr Box kObject{{0, 0, 0}, {0.2, 0.2, 0.2}};
 const Region kObjectRegion(kObject);

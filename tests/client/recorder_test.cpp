@@ -1,6 +1,5 @@
 #include "client/recorder.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -12,12 +11,11 @@
 #include "client/recording.h"
 #include "client/replay.h"
 #include "tests/support/in_process_server.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::testing {
 namespace {
-
-using ::testing::ElementsAre;
 
 std::vector<std::string> NamesIn(const std::string& file) {
   auto reader = *RecordingReader::Open(file);

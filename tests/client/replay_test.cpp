@@ -2,7 +2,6 @@
 
 #include "client/replay.h"
 
-#include <gmock/gmock.h>
 #include <grpcpp/impl/client_unary_call.h>
 #include <gtest/gtest.h>
 
@@ -18,6 +17,7 @@
 #include "google/rpc/status.pb.h"
 #include "proto/recording.h"
 #include "tests/support/in_process_server.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/wire_requests.h"
@@ -26,8 +26,6 @@ namespace interlacer::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 std::string AddressOf(const InProcessServer& server) {
   return "127.0.0.1:" + std::to_string(server.server->port());

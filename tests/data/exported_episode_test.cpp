@@ -1,7 +1,6 @@
 /// An episode that was exported to MCAP and imported again under manifests, stamps and names that
 /// could be taken for something else.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,14 +20,13 @@
 #include "data/mcap/mcap_writer.h"
 #include "tests/data/import_fixture.h"
 #include "tests/data/synthetic_scene.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
 
 using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 /// Exports the synthetic episode as `change` makes it and imports it again.
 class ExportedEpisodeTest : public RecordingTest {

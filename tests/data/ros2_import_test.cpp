@@ -1,7 +1,6 @@
 /// Bags as episodes: one pixel's depth in metres, joints by name, poses of tf; what is missing is
 /// named; an episode that was exported comes back.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,15 +29,14 @@
 #include "tests/data/synthetic_scene.h"
 #include "tests/robots/one_joint_robot.h"
 #include "tests/robots/seven_joint_robot.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::testing {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::Contains;
-using ::testing::HasSubstr;
 
 constexpr int kWidth = 32, kHeight = 24;
 constexpr std::int64_t kStart = 100'000'000'000, kFrame = 100'000'000;  // ns

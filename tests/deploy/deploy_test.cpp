@@ -1,6 +1,5 @@
 /// What the files of deploy/ say about the programs is true: flags, configuration keys, metrics.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -16,12 +15,12 @@
 #include "server/metrics.h"
 #include "server/transport/health.h"
 #include "tests/support/child_process.h"
+#include "tests/support/matchers.h"
 
 namespace interlacer::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 
 const fs::path kSource = INTERLACER_SOURCE_DIR;
 

@@ -1,6 +1,5 @@
 /// What only a process can show: signals, exit codes, addresses, clients that vanish.
 
-#include <gmock/gmock.h>
 #include <sys/ptrace.h>
 
 #include <atomic>
@@ -15,14 +14,12 @@
 
 #include "common/duration.h"
 #include "tests/deploy/running_server.h"
+#include "tests/support/matchers.h"
 #include "tests/support/notify_socket.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::testing {
 namespace {
-
-using ::testing::AnyOf;
-using ::testing::HasSubstr;
 
 constexpr int kUsage = 2, kInternal = 70;
 

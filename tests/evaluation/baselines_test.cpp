@@ -1,6 +1,5 @@
 #include "evaluation/baselines.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "evaluation/episode_evaluation.h"
 #include "tests/evaluation/moving_block.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/tolerances.h"
@@ -16,7 +16,6 @@
 namespace interlacer {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::kBlockStepM;
 
 const ViewScore* FindScore(const EpisodeEvaluation& evaluation, const std::string& camera, int step,

@@ -1,20 +1,17 @@
 #include "evaluation/comparison.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
 #include "tests/evaluation/results_support.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 std::vector<Variant> TwoModels(const Results& a, const Results& b) {
   return {{"a", &a, std::string(kModelSubject), ""}, {"b", &b, std::string(kModelSubject), ""}};

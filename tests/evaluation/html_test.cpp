@@ -1,17 +1,14 @@
 #include "evaluation/html.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "tests/evaluation/page_checks.h"
+#include "tests/support/matchers.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr char kHostile[] = "<script>alert(\"1\")</script>&'";
 constexpr char kHarmless[] = "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;";

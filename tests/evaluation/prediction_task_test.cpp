@@ -1,6 +1,5 @@
 #include "evaluation/prediction_task.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,14 +10,13 @@
 #include "evaluation/episode_evaluation.h"
 #include "evaluation/evaluation_plan.h"
 #include "tests/support/fake_predictor.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::HasSubstr;
 
 class PlaneTaskTest : public ::testing::Test {
  protected:

@@ -1,6 +1,5 @@
 #include "evaluation/report_html.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -12,13 +11,11 @@
 #include "evaluation/scene_view.h"
 #include "tests/evaluation/page_checks.h"
 #include "tests/evaluation/results_support.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr char kHostileScript[] = "</table><script>alert('x')</script>";
 

@@ -1,19 +1,17 @@
 #include "evaluation/results.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "common/json.h"
 #include "tests/evaluation/results_support.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::HasSubstr;
 
 TEST(Results, JsonRoundTripKeepsEveryBit) {
   Results before = MakeResults(2, 2);

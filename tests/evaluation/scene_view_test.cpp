@@ -1,6 +1,5 @@
 #include "evaluation/scene_view.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,12 +10,10 @@
 #include "evaluation/html.h"
 #include "tests/evaluation/moving_block.h"
 #include "tests/evaluation/page_checks.h"
+#include "tests/support/matchers.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 /// Written from RFC 4648, not the way that the pages are.
 std::vector<std::uint8_t> FromBase64(const std::string& text) {

@@ -1,6 +1,5 @@
 #include "evaluation/subjects.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -9,13 +8,11 @@
 #include "evaluation/episode_evaluation.h"
 #include "tests/evaluation/moving_block.h"
 #include "tests/support/fake_predictor.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 /// Answers with views of one colour, 10 times the number of the call, and keeps what it was asked.
 class RecordingBackend final : public RolloutBackend {

@@ -1,6 +1,5 @@
 /// Studies of which something could not be evaluated.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -13,13 +12,10 @@
 #include "experiments/hdvpd/relations.h"
 #include "tests/evaluation/page_checks.h"
 #include "tests/experiments/hdvpd_support.h"
+#include "tests/support/matchers.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 Status Torn() { return Mismatch(reason::CHECKPOINT_INVALID, "data section", "128 bytes", "124"); }
 

@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -13,13 +12,11 @@
 #include "common/json.h"
 #include "experiments/hdvpd/cells.h"
 #include "experiments/hdvpd/plan.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 std::string PlanPath(const std::string& name) {
   return std::string(INTERLACER_SOURCE_DIR) + "/experiments/hdvpd/plans/" + name + ".json";

@@ -1,6 +1,5 @@
 /// Verdicts of the relations of a study: each one both ways.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -11,12 +10,12 @@
 #include "experiments/hdvpd/published.h"
 #include "experiments/hdvpd/relations.h"
 #include "tests/experiments/hdvpd_support.h"
+#include "tests/support/matchers.h"
 
 namespace interlacer {
 namespace {
 
 using testing::FakeStudy;
-using ::testing::HasSubstr;
 
 class HdvpdRelationsTest : public testing::FakeStudyTest {};
 

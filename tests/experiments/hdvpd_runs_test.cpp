@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,13 +6,12 @@
 #include "common/json.h"
 #include "experiments/hdvpd/runs.h"
 #include "model/files/tensor_header.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::HasSubstr;
 
 class TrainedRunsTest : public ::testing::Test {
  protected:

@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -10,15 +9,13 @@
 #include "experiments/hdvpd/study.h"
 #include "tests/evaluation/page_checks.h"
 #include "tests/experiments/hdvpd_support.h"
+#include "tests/support/matchers.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::FakeStudy;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 const StudySubject kGrf{"grf_exact", std::string(kModelSubject)};
 const StudySubject kUnmasked{"unmasked", std::string(kModelSubject)};

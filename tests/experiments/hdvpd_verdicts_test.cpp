@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -11,12 +10,11 @@
 #include "experiments/hdvpd/verdicts.h"
 #include "tests/evaluation/page_checks.h"
 #include "tests/experiments/hdvpd_support.h"
+#include "tests/support/matchers.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::HasSubstr;
 
 const Interval kAbove{0.1, 0.2}, kBelow{-0.2, -0.1}, kAcross{-0.1, 0.1};
 

@@ -1,6 +1,5 @@
 /// A comparison of networks from its plan to a page, and plans that are none.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -10,13 +9,12 @@
 #include "experiments/learning/plan.h"
 #include "experiments/learning/study.h"
 #include "tests/evaluation/page_checks.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::HasSubstr;
 
 const char* const kPlan = R"({
   "name": "tiny",

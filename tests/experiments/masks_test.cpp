@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,13 +11,12 @@
 #include "experiments/masks/graphs.h"
 #include "experiments/masks/pages.h"
 #include "tests/evaluation/page_checks.h"
+#include "tests/support/matchers.h"
 
 namespace interlacer {
 namespace {
 
 using attention::EstimateForm;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 MeanEstimate Around(double mean, double reach) {
   return {mean, 1, 10, Interval{mean - reach, mean + reach}};

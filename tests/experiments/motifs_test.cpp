@@ -2,18 +2,16 @@
 
 #include "experiments/learning/motifs.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::HasSubstr;
 
 using Adjacency = std::vector<std::set<std::int64_t>>;
 

@@ -1,7 +1,6 @@
 /// The robot's particles follow its links, and nothing moves where nothing can: rollouts of a tiny
 /// model over a plane, two plates of which are the robot's.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -21,14 +20,13 @@
 #include "tests/model/plane_robot.h"
 #include "tests/model/plane_scene.h"
 #include "tests/model/tiny_scene.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/tiny_model.h"
 
 namespace interlacer::testing {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 using Rows = std::vector<std::vector<float>>;
 
 constexpr float kExactM = 1e-6f;

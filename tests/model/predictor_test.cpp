@@ -2,7 +2,6 @@
 
 #include "model/predictor.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -24,14 +23,13 @@
 #include "tests/model/plane_scene.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/robots/small_robot.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/tiny_model.h"
 
 namespace interlacer::testing {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr int kSteps = 3;
 

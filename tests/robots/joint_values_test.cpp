@@ -1,21 +1,17 @@
 #include "robots/joint_values.h"
 
-#include <gmock/gmock.h>
-
 #include <cmath>
 #include <set>
 
 #include "robots/forward_kinematics.h"
 #include "robots/picture.h"
 #include "tests/robots/small_robot.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::SmallRobot;
 using Names = std::vector<std::string>;
 

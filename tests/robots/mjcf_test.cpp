@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 #include <mujoco/mujoco.h>
 
 #include <filesystem>
@@ -10,16 +9,14 @@
 #include "robots/joint_values.h"
 #include "robots/make_robot.h"
 #include "robots/robot_folder.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr double kPositionToleranceM = 1e-6;
 constexpr int kPoseCount = 50;

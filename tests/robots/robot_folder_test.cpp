@@ -1,7 +1,5 @@
 #include "robots/robot_folder.h"
 
-#include <gmock/gmock.h>
-
 #include <filesystem>
 #include <functional>
 
@@ -10,14 +8,13 @@
 #include "common/npy.h"
 #include "robots/forward_kinematics.h"
 #include "tests/robots/small_robot.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 using testing::SmallRobot;
 
 TEST(RobotFolder, ComesBackAsWritten) {

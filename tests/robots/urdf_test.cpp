@@ -1,4 +1,3 @@
-#include <gmock/gmock.h>
 
 #include <cmath>
 #include <cstring>
@@ -10,16 +9,14 @@
 #include "robots/make_robot.h"
 #include "robots/mesh_path.h"
 #include "robots/robot_folder.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::Contains;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 void Write(const std::string& path, const std::string& text) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());

@@ -1,13 +1,11 @@
 #include "server/calls/memory_fit.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "tests/support/matchers.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr std::int64_t kMiB = 1 << 20;
 

@@ -1,8 +1,6 @@
 /// The robot that the joints of an episode put into its pictures: attachment against the masks, and
 /// the check that joints and pictures agree.
 
-#include <gmock/gmock.h>
-
 #include <cstdlib>
 #include <string>
 
@@ -11,6 +9,7 @@
 #include "data/robot_agreement.h"
 #include "data/sim/episode_export.h"
 #include "data/validate.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
@@ -19,8 +18,6 @@ namespace {
 
 using ::testing::Each;
 using ::testing::Field;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr double kMinPrecision = 0.98;

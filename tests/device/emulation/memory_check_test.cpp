@@ -2,7 +2,6 @@
 
 #include "memory_check.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -13,11 +12,10 @@
 #include "common/kernels/launch.h"
 #include "faulty_kernels.h"
 #include "tests/device/device_array.h"
+#include "tests/support/matchers.h"
 
 namespace interlacer::testing {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr int kThreads = kFaultyKernelThreads;
 

@@ -2,7 +2,6 @@
 
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -16,13 +15,12 @@
 #include "model/files/checkpoint_export.h"
 #include "robots/robot_folder.h"
 #include "tests/robots/small_robot.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/tiny_model.h"
 
 namespace interlacer::testing {
 namespace {
-
-using ::testing::HasSubstr;
 
 class CheckpointTest : public ::testing::Test {
  protected:

@@ -1,7 +1,6 @@
 #include "model/files/tensor_file.h"
 
 #include <ATen/Functions.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -9,12 +8,11 @@
 #include <string>
 
 #include "common/file_io.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::HasSubstr;
 
 class TensorFileTest : public ::testing::Test {
  protected:

@@ -1,19 +1,16 @@
 #include "model/files/tensor_header.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <string>
 
 #include "common/json.h"
+#include "tests/support/matchers.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 class TensorHeaderTest : public ::testing::Test {
  protected:

@@ -2,7 +2,6 @@
 
 #include "model/learning/learner.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -11,13 +10,12 @@
 #include "common/json.h"
 #include "common/thread_pool.h"
 #include "tests/model/learning/toy_sets.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::HasSubstr;
 
 LearningOptions ToyOptions(const std::string& folder, const AttentionLayerConfig& layer,
                            std::int64_t epochs) {

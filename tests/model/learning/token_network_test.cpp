@@ -3,16 +3,14 @@
 #include "model/learning/token_network.h"
 
 #include <ATen/Functions.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model/runtime/torch_status.h"
 #include "tests/model/learning/toy_sets.h"
+#include "tests/support/matchers.h"
 
 namespace interlacer {
 namespace {
-
-using ::testing::HasSubstr;
 
 const std::vector<std::int64_t> kSome{0, 1, 2, 3, 4};
 

@@ -3,7 +3,6 @@
 /// this, as the process looked at.
 
 #include <ATen/Functions.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <unistd.h>
@@ -19,11 +18,10 @@
 #include "model/runtime/tensor_memory.h"
 #include "model/runtime/torch_errors.h"
 #include "tests/support/child_process.h"
+#include "tests/support/matchers.h"
 
 namespace interlacer::testing {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr char kPrepared[] = "--prepared";
 constexpr char kUnprepared[] = "--unprepared";

@@ -1,7 +1,6 @@
 /// Training where the robot moves exactly: a tiny model learns from an episode of another robot and
 /// predicts it.
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,13 +16,13 @@
 #include "tests/model/plate_episode.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/model/training/trainer_fixture.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
 
 using testing::CountingObserver;
-using ::testing::HasSubstr;
 
 class ExactRobotTraining : public testing::TrainerFixture {
  protected:
