@@ -113,9 +113,7 @@ TEST(Deadline, OfOneMillisecondHarmsNobody) {
 }
 
 TEST(Deadline, TheServerHasALimitOfItsOwn) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_call_duration_s = 0.2;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.max_call_duration_s = 0.2}));
   fixture->controls->unit_s = 0.02;
   ExpectRefused(Call(fixture.get(), MakeRolloutRequest(100)).Finish(),
                 grpc::StatusCode::DEADLINE_EXCEEDED, "CALL_TOO_LONG");
@@ -123,10 +121,7 @@ TEST(Deadline, TheServerHasALimitOfItsOwn) {
 
 // fm-18
 TEST(Queue, FullIsRefusedAtOnceWithARetryDelay) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_queue_length = 2;
-  options.limits.max_active_calls = 1;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.max_queue_length = 2, .max_active_calls = 1}));
   fixture->controls->gate.Close();
   std::vector<std::unique_ptr<Call>> accepted;
   for (int i = 0; i < 3; ++i) {

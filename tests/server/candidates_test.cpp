@@ -292,9 +292,7 @@ TEST(Candidates, AreRefusedWithReasonAndFieldBeforeWork) {
 
 /// Each step of 1024 particles takes 12 kB; a message holds all steps of its candidate.
 TEST(Candidates, MessagesAboveTheLimitAreRefusedBeforeWork) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_response_bytes = 50'000;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.max_response_bytes = 50'000}));
   auto request = MakeCandidatesRequest(2, 4);
   EXPECT_TRUE(Predict(fixture.get(), request).status.ok());
   for (const int step : {1, 2, 3, 4}) request.mutable_output()->add_steps(step);
@@ -336,14 +334,12 @@ TEST(Statistics, AnswerWhileModelsLoad) {
 }
 
 TEST(Information, FeaturesAndLimitsAreThoseInForce) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_candidate_count = 7;
-  options.limits.max_candidate_step_count = 11;
-  options.limits.max_scene_count = 3;
-  options.limits.max_scene_bytes = 12345;
-  options.limits.scene_ttl_s = 2;
-  options.limits.max_scene_ttl_s = 4;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.max_candidate_count = 7,
+                                                  .max_candidate_step_count = 11,
+                                                  .max_scene_count = 3,
+                                                  .max_scene_bytes = 12345,
+                                                  .scene_ttl_s = 2,
+                                                  .max_scene_ttl_s = 4}));
   grpc::ClientContext context;
   v1::GetServerInfoResponse info;
   ASSERT_TRUE(fixture->stub->GetServerInfo(&context, {}, &info).ok());

@@ -87,9 +87,7 @@ TEST(HostileClient, AMessageThatIsTooLargeIsRefusedAtOnce) {
 
 // fm-20
 TEST(HostileClient, HalfUploadsEndWhetherTheyHaveBegunOrNot) {
-  ServerOptions options = TestServerOptions();
-  options.limits.upload_timeout_s = 0.3;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.upload_timeout_s = 0.3}));
   RawHttp2 client(fixture->server->port());
   const std::uint32_t mute = client.Open(kRolloutPath);
   const std::uint32_t half = client.Open(kRolloutPath);
@@ -101,9 +99,7 @@ TEST(HostileClient, HalfUploadsEndWhetherTheyHaveBegunOrNot) {
 }
 
 TEST(HostileClient, OfUploadsThatExceedTheBudgetTheOldestAreRefused) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_inflight_request_bytes = 100'000;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.max_inflight_request_bytes = 100'000}));
   std::vector<std::unique_ptr<RawHttp2>> clients;
   for (int i = 0; i < 4; ++i) {
     clients.push_back(std::make_unique<RawHttp2>(fixture->server->port()));
@@ -193,11 +189,8 @@ TEST(HostileClient, BytesInBinaryMetadataPass) {
 
 // fm-17
 TEST(HostileClient, ReadersThatDawdleTakeNoPlaceFromOthers) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_queue_length = 2;
-  options.limits.max_active_calls = 2;
-  options.limits.max_buffered_messages = 1;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions(
+      {.max_queue_length = 2, .max_active_calls = 2, .max_buffered_messages = 1}));
   RawHttp2 client(fixture->server->port(), /*initial_window=*/0);
   const std::string request = Message(MakeRolloutRequest(8));
   std::vector<std::uint32_t> calls;
@@ -220,10 +213,7 @@ TEST(HostileClient, ReadersThatDawdleTakeNoPlaceFromOthers) {
 
 // fm-19
 TEST(HostileClient, CallsOfLowPriorityTakeNoPlaceOfUrgentOnes) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_queue_length = 2;
-  options.limits.max_active_calls = 1;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.max_queue_length = 2, .max_active_calls = 1}));
   fixture->controls->gate.Close();
   const auto slow = WithPriority(MakeRolloutRequest(50), v1::REQUEST_PRIORITY_BACKGROUND);
   std::vector<std::unique_ptr<Call>> calls;
@@ -245,9 +235,7 @@ TEST(HostileClient, CallsOfLowPriorityTakeNoPlaceOfUrgentOnes) {
 TEST(HostileClient, AnEstimateBeyondTheLimitOfCallsIsRefusedAndHoldsNobodyUp) {
   auto controls = std::make_shared<ServerControls>();
   controls->step_cost_s = 10;
-  ServerOptions options = TestServerOptions();
-  options.limits.max_call_duration_s = 50;
-  ServingInProcessServer fixture(options, controls);
+  ServingInProcessServer fixture(TestServerOptions({.max_call_duration_s = 50}), controls);
   const auto predict = [&](int step_count) {
     grpc::ClientContext context;  // without a deadline
     auto reader = fixture.stub->PredictRollout(&context, MakeRolloutRequest(step_count));
@@ -272,9 +260,7 @@ TEST(HostileClient, AnEstimateBeyondTheLimitOfCallsIsRefusedAndHoldsNobodyUp) {
 }
 
 TEST(HostileClient, AnUnreadUnaryAnswerNeitherStaysNorHoldsADrain) {
-  ServerOptions options = TestServerOptions();
-  options.limits.drain_timeout_s = 0.1;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.drain_timeout_s = 0.1}));
   RawHttp2 client(fixture->server->port(), /*initial_window=*/0);
   const std::uint32_t call = client.Open(kValidatePath);
   client.Data(call, Message(MakeValidation()), true);
@@ -284,9 +270,7 @@ TEST(HostileClient, AnUnreadUnaryAnswerNeitherStaysNorHoldsADrain) {
 }
 
 TEST(HostileClient, AnUnreadUnaryAnswerIsResetAfterTheTimeOfSlowReaders) {
-  ServerOptions options = TestServerOptions();
-  options.limits.slow_reader_timeout_s = 0.2;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.slow_reader_timeout_s = 0.2}));
   RawHttp2 client(fixture->server->port(), /*initial_window=*/0);
   const std::uint32_t call = client.Open(kValidatePath);
   client.Data(call, Message(MakeValidation()), true);
@@ -298,10 +282,8 @@ TEST(HostileClient, AnUnreadUnaryAnswerIsResetAfterTheTimeOfSlowReaders) {
 }
 
 TEST(HostileClient, UnreadAnswersAreBoundedAndTheLongestUnreadGoesFirst) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_inflight_request_bytes = 500'000;
-  options.limits.max_buffered_messages = 20;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(
+      TestServerOptions({.max_inflight_request_bytes = 500'000, .max_buffered_messages = 20}));
   auto request = MakeRolloutRequest(1);
   auto* target = request.mutable_output()->add_render_targets();
   target->set_target_name("large");
@@ -332,9 +314,7 @@ TEST(HostileClient, UnreadAnswersAreBoundedAndTheLongestUnreadGoesFirst) {
 
 // fm-20
 TEST(HostileClient, ConnectionsThatSayNothingMakeRoomForOthers) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_connections = 8;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.max_connections = 8}));
   ASSERT_TRUE(IsServed(fixture.get()));
   std::vector<std::unique_ptr<RawHttp2>> idle;
   for (int i = 0; i < 40; ++i) {
@@ -354,9 +334,7 @@ TEST(HostileClient, ConnectionsThatSayNothingMakeRoomForOthers) {
 /// A flood of such is what clients make that forget their channels.
 // fm-20
 TEST(HostileClient, WatchesOfManyConnectionsCostNobodyAnAnswer) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_connections = 8;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.max_connections = 8}));
   fixture->controls->gate.Close();
   Call quiet(fixture.get(), MakeRolloutRequest(2));
   ASSERT_TRUE(fixture->controls->gate.WaitForUnit());

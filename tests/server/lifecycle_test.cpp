@@ -87,9 +87,7 @@ TEST(Drain, RefusesNewCallsAndFinishesThoseInFlight) {
 }
 
 TEST(Drain, CancelsWhatOutlivesTheTimeout) {
-  ServerOptions options = TestServerOptions();
-  options.limits.drain_timeout_s = 0.1;
-  ServingInProcessServer fixture(options);
+  ServingInProcessServer fixture(TestServerOptions({.drain_timeout_s = 0.1}));
   fixture.controls->unit_s = 0.02;
   auto in_flight = std::async(std::launch::async, [&] { return Predict(&fixture, 128); });
   ASSERT_TRUE(WaitUntil([&] { return fixture.controls->step_count > 0; }));
@@ -158,14 +156,13 @@ TEST(Load, AFailedWarmUpEndsTheServerWithCodeThree) {
 /// Three calls at rest of 100, one within a unit with 1000, and sixteen scenes of 50.
 // fm-21
 TEST(Load, LimitsThatTheDeviceCannotHoldEndTheServer) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_active_calls = 4;
-  options.limits.max_scene_count = 16;
-  options.limits.max_scene_bytes = 1 << 20;
   const auto exit_with = [&](std::int64_t free_bytes, std::int64_t total_bytes) {
     auto controls = std::make_shared<ServerControls>();
     controls->warm_up_memory = ModelMemory{100, 1000, 50, free_bytes, total_bytes};
-    InProcessServer fixture(options, controls);
+    InProcessServer fixture(
+        TestServerOptions(
+            {.max_active_calls = 4, .max_scene_count = 16, .max_scene_bytes = 1 << 20}),
+        controls);
     std::optional<ServerExit> exit;
     EXPECT_TRUE(WaitUntil([&] {
       exit = fixture.server->Poll();
@@ -201,9 +198,7 @@ TEST(Load, AFailureThatMayPassEndsTheServerWithCodeSeventy) {
 }
 
 TEST(Watchdog, AUnitThatHangsEndsTheServer) {
-  ServerOptions options = TestServerOptions();
-  options.limits.watchdog_s = 0.05;
-  ServingInProcessServer fixture(options);
+  ServingInProcessServer fixture(TestServerOptions({.watchdog_s = 0.05}));
   fixture.controls->gate.Close();
   auto hung = std::async(std::launch::async, [&] { return Predict(&fixture); });
   EXPECT_TRUE(WaitUntil([&] { return fixture.server->Poll() == ServerExit::kInternal; }));

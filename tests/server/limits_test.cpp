@@ -16,17 +16,13 @@ namespace interlacer::testing {
 namespace {
 
 TEST(Memory, ViewsOfSceneCamerasCountAtTheSizeOfTheModel) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_response_bytes = 4096 + 3 * kModelViewPx;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.max_response_bytes = 4096 + 3 * kModelViewPx}));
   const grpc::Status status = Call(fixture.get(), WideSceneCameraRequest()).Finish();
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
 TEST(Memory, SceneCamerasAboveTheLimitOfViewsAreRefusedBeforeWork) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_render_side_px = kViewWidthPx - 1;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.max_render_side_px = kViewWidthPx - 1}));
   const ErrorDetails details = ReadDetails(Call(fixture.get(), WideSceneCameraRequest()).Finish());
   EXPECT_EQ(details.info.reason(), "LIMIT_RENDER_SIDE");
   EXPECT_EQ(details.field(), "output.render_targets[0].scene_camera_name");
@@ -34,9 +30,7 @@ TEST(Memory, SceneCamerasAboveTheLimitOfViewsAreRefusedBeforeWork) {
 }
 
 TEST(Memory, RequestsInFlightAreBounded) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_inflight_request_bytes = 14'000;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.max_inflight_request_bytes = 14'000}));
   const auto request = MakeRolloutRequest(1);
   ASSERT_GT(2 * request.ByteSizeLong() + 4 * 7 * kViewWidthPx * kViewHeightPx, 14'000u);
   ExpectRefused(Call(fixture.get(), request).Finish(), grpc::StatusCode::RESOURCE_EXHAUSTED,
@@ -53,9 +47,8 @@ TEST(Memory, LargeRequestsOfOthersLeaveRoomForUrgentOnes) {
   const auto request = MakeRolloutRequest(1);
   auto urgent_request = request;
   urgent_request.set_priority(v1::REQUEST_PRIORITY_CONTROL);
-  ServerOptions options = TestServerOptions();
-  options.limits.max_inflight_request_bytes = 2 * ReservedBytes(urgent_request);
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(
+      TestServerOptions({.max_inflight_request_bytes = 2 * ReservedBytes(urgent_request)}));
   fixture->controls->gate.Close();
   Call other(fixture.get(), request);
   ASSERT_TRUE(WaitUntil([&] { return fixture->server->worker().active_count() == 1; }));
@@ -71,9 +64,8 @@ TEST(Memory, LargeRequestsOfOthersLeaveRoomForUrgentOnes) {
 /// Room for one request: the next one finds it as soon as the status of the last one is there.
 TEST(Memory, AFinishedCallHoldsNothing) {
   const auto request = MakeRolloutRequest(1);
-  ServerOptions options = TestServerOptions();
-  options.limits.max_inflight_request_bytes = (4 * ReservedBytes(request) + 2) / 3;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(
+      TestServerOptions({.max_inflight_request_bytes = (4 * ReservedBytes(request) + 2) / 3}));
   for (int call = 0; call < 200; ++call) {
     const grpc::Status status = Call(fixture.get(), request).Finish();
     ASSERT_TRUE(status.ok()) << "call " << call << ": " << status.error_message();
@@ -82,10 +74,8 @@ TEST(Memory, AFinishedCallHoldsNothing) {
 
 // fm-13
 TEST(Memory, MessagesAboveTheLimitAreRefused) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_request_bytes = 100'000;
-  options.limits.max_response_bytes = 10'000;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(
+      TestServerOptions({.max_request_bytes = 100'000, .max_response_bytes = 10'000}));
   auto large = MakeRolloutRequest(1);
   large.mutable_source()
       ->mutable_scene_input()
@@ -114,10 +104,8 @@ v1::PredictRolloutRequest LargeRequest(int side_px) {
 
 // fm-17
 TEST(SlowReader, AsManyAsMayBeActiveLeaveTheDeviceToOthers) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_active_calls = 4;
-  options.limits.max_buffered_messages = 1;
-  auto fixture = ServingServer(options);
+  auto fixture =
+      ServingServer(TestServerOptions({.max_active_calls = 4, .max_buffered_messages = 1}));
   std::vector<std::unique_ptr<Call>> stalled;
   for (int i = 0; i < 4; ++i) {
     stalled.push_back(std::make_unique<Call>(fixture.get(), LargeRequest(512)));
@@ -134,9 +122,7 @@ TEST(SlowReader, AsManyAsMayBeActiveLeaveTheDeviceToOthers) {
 
 // fm-17
 TEST(SlowReader, IsCutOffAndOthersGoOn) {
-  ServerOptions options = TestServerOptions();
-  options.limits.slow_reader_timeout_s = 0.3;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.slow_reader_timeout_s = 0.3}));
   Call stalled(fixture.get(), LargeRequest(1024));
   ASSERT_TRUE(WaitUntil([&] { return fixture->controls->step_count >= 2; }));
   EXPECT_TRUE(Call(fixture.get(), MakeRolloutRequest(3)).Finish().ok());
@@ -147,11 +133,8 @@ TEST(SlowReader, IsCutOffAndOthersGoOn) {
 
 /// All messages fit into the buffers, so the call ends well before its client reads any.
 TEST(SlowReader, IsCountedAlsoWhenTheCallHadEnded) {
-  ServerOptions options = TestServerOptions();
-  options.limits.slow_reader_timeout_s = 0.3;
-  options.limits.max_buffered_messages = 20;
-  options.limits.max_buffered_bytes = 64 << 20;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions(
+      {.slow_reader_timeout_s = 0.3, .max_buffered_messages = 20, .max_buffered_bytes = 64 << 20}));
   Call stalled(fixture.get(), LargeRequest(512));
   ASSERT_TRUE(HasMetric(*fixture, "interlacer_requests_total{code=\"OK\""));
   EXPECT_TRUE(WaitUntil([&] {

@@ -435,9 +435,7 @@ class CameraSkewTest : public ::testing::TestWithParam<SkewCase> {};
 
 /// Depth 30 ms after the exposures; the engine sees neither it nor the limit, and says nonsense.
 TEST_P(CameraSkewTest, IsMeasuredByTheLimitOfTheServerWithTheDepth) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_camera_skew_s = GetParam().limit_s;
-  ServingInProcessServer fixture(options);
+  ServingInProcessServer fixture(TestServerOptions({.max_camera_skew_s = GetParam().limit_s}));
   fixture.controls->lift_findings = {{"CAMERA_SKEW_HIGH", "", "observations[1].views"}};
   v1::ValidateSceneRequest request;
   *request.mutable_scene_input() = MakeSceneInput();

@@ -128,9 +128,7 @@ TEST(Scene, TimeToLiveIsTheOneAskedForUpToTheLimit) {
 
 // fm-32
 TEST(Scene, ExpiresUnlessItIsUsed) {
-  ServerOptions options = TestServerOptions();
-  options.limits.scene_ttl_s = 0.3;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.scene_ttl_s = 0.3}));
   const std::string id = CreateScene(fixture.get());
   for (int i = 0; i < 5; ++i) {  // in all longer than its time to live
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -184,9 +182,7 @@ TEST(Scene, DeletedDuringACallLetsItFinish) {
 
 /// A call that waits for its turn, and ends on another thread than the device's.
 TEST(Scene, OfACancelledCallThatNeverRanIsFreedByTheDevicesThread) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_active_calls = 1;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.max_active_calls = 1}));
   const std::string id = CreateScene(fixture.get());
   fixture->controls->gate.Close();
   Call running(fixture.get(), MakeRolloutRequest(1));
@@ -205,9 +201,7 @@ TEST(Scene, OfACancelledCallThatNeverRanIsFreedByTheDevicesThread) {
 
 // fm-32
 TEST(Scene, OneTooManyIsRefusedBeforeWork) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_scene_count = 2;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.max_scene_count = 2}));
   const std::string first = CreateScene(fixture.get());
   CreateScene(fixture.get());
   const int lifts = fixture->controls->lift_count;
@@ -224,9 +218,7 @@ TEST(Scene, OneTooManyIsRefusedBeforeWork) {
 }
 
 TEST(Scene, AFailedCreationLeavesItsPlace) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_scene_count = 1;
-  auto fixture = ServingServer(options);
+  auto fixture = ServingServer(TestServerOptions({.max_scene_count = 1}));
   v1::CreateSceneRequest request;
   v1::CreateSceneResponse response;
   EXPECT_EQ(ReadDetails(Create(fixture.get(), request, &response)).field(),
@@ -240,9 +232,8 @@ TEST(Scene, AFailedCreationLeavesItsPlace) {
 }
 
 TEST(Scene, MoreMemoryThanThereIsForScenesIsRefused) {
-  ServerOptions options = TestServerOptions();
-  options.limits.max_scene_bytes = 1999;
-  auto fixture = ServingServer(options);  // the fake says 1000 bytes
+  auto fixture =
+      ServingServer(TestServerOptions({.max_scene_bytes = 1999}));  // the fake says 1000 bytes
   CreateScene(fixture.get());
   v1::CreateSceneRequest request;
   *request.mutable_scene_input() = MakeSceneInput();

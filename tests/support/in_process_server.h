@@ -27,8 +27,9 @@ inline bool WaitUntil(const std::function<bool()>& condition, double timeout_s =
   return Eventually(condition, timeout_s);
 }
 
-inline ServerOptions TestServerOptions() {
+inline ServerOptions TestServerOptions(const Limits& limits = {}) {
   ServerOptions options;
+  options.limits = limits;
   options.address = "127.0.0.1:0";
   options.metrics_address = "";
   options.log_level = LogLevel::kError;
