@@ -109,17 +109,14 @@ TEST(Candidates, CostLessThanAMillisecondBesideTheirSteps) {
 TEST(Candidates, OneLeavesBeforeTheNextIsComputed) {
   auto fixture = ServingServer();
   fixture->controls->gate.Close();
-  grpc::ClientContext context;
-  SetDeadline(&context);
-  auto reader = fixture->stub->PredictCandidates(&context, MakeCandidatesRequest(2, 3));
+  CandidatesCall call(fixture.get(), MakeCandidatesRequest(2, 3));
   fixture->controls->gate.Allow(4);  // the lift and three steps
-  v1::PredictCandidatesResponse message;
-  ASSERT_TRUE(reader->Read(&message));
-  EXPECT_EQ(message.candidate_index(), 0);
+  ASSERT_TRUE(call.Read());
+  EXPECT_EQ(call.message.candidate_index(), 0);
   EXPECT_EQ(fixture->controls->step_count, 3);
   fixture->controls->gate.Open();
-  ASSERT_TRUE(reader->Read(&message));
-  EXPECT_TRUE(reader->Finish().ok());
+  ASSERT_TRUE(call.Read());
+  EXPECT_TRUE(call.reader->Finish().ok());
 }
 
 TEST(Candidates, StepZeroAloneNeedsNoSteps) {
@@ -168,16 +165,13 @@ TEST(Candidates, AllMayFail) {
 TEST(Candidates, OtherErrorsEndTheCallAndWhatWasSentStays) {
   auto fixture = ServingServer();
   fixture->controls->gate.Close();
-  grpc::ClientContext context;
-  SetDeadline(&context);
-  auto reader = fixture->stub->PredictCandidates(&context, MakeCandidatesRequest(3, 1));
+  CandidatesCall call(fixture.get(), MakeCandidatesRequest(3, 1));
   fixture->controls->gate.Allow(2);
-  v1::PredictCandidatesResponse message;
-  ASSERT_TRUE(reader->Read(&message));
+  ASSERT_TRUE(call.Read());
   fixture->controls->step_status = Internal("broken");
   fixture->controls->gate.Open();
-  EXPECT_FALSE(reader->Read(&message));
-  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::INTERNAL);
+  EXPECT_FALSE(call.Read());
+  EXPECT_EQ(call.reader->Finish().error_code(), grpc::StatusCode::INTERNAL);
   EXPECT_TRUE(WaitUntil([&] { return IsIdle(*fixture); }));
 }
 
@@ -187,16 +181,13 @@ TEST(Candidates, CancelStopsWithinOneUnit) {
   auto request = MakeCandidatesRequest(50, 4);
   request.mutable_source()->set_scene_id(id);
   fixture->controls->gate.Close();
-  grpc::ClientContext context;
-  SetDeadline(&context);
-  auto reader = fixture->stub->PredictCandidates(&context, request);
+  CandidatesCall call(fixture.get(), request);
   fixture->controls->gate.Allow(4);
-  v1::PredictCandidatesResponse message;
-  ASSERT_TRUE(reader->Read(&message));
+  ASSERT_TRUE(call.Read());
   ASSERT_TRUE(fixture->controls->gate.WaitForUnit());
   const int steps_before = fixture->controls->step_count;
-  context.TryCancel();
-  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
+  call.context.TryCancel();
+  EXPECT_EQ(call.reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   fixture->controls->gate.Open();
   ASSERT_TRUE(WaitUntil([&] { return IsIdle(*fixture); }));
@@ -219,9 +210,7 @@ TEST(Candidates, TheirWholeCostIsChargedAtAdmission) {
 TEST(Candidates, AnUrgentCallOvertakesBetweenUnits) {
   auto fixture = ServingServer();
   fixture->controls->gate.Close();
-  grpc::ClientContext context;
-  SetDeadline(&context);
-  auto reader = fixture->stub->PredictCandidates(&context, MakeCandidatesRequest(50, 4));
+  CandidatesCall call(fixture.get(), MakeCandidatesRequest(50, 4));
   ASSERT_TRUE(fixture->controls->gate.WaitForUnit());
   auto urgent = MakeRolloutRequest(2);
   urgent.set_priority(v1::REQUEST_PRIORITY_CONTROL);
@@ -231,8 +220,8 @@ TEST(Candidates, AnUrgentCallOvertakesBetweenUnits) {
   EXPECT_TRUE(control.Finish().ok());
   EXPECT_LE(fixture->controls->step_count, 2);
   fixture->controls->gate.Open();
-  context.TryCancel();
-  reader->Finish();
+  call.context.TryCancel();
+  call.reader->Finish();
 }
 
 struct BadCandidates {

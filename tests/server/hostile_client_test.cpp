@@ -29,12 +29,6 @@ std::string Message(const google::protobuf::Message& message) {
   return MessagePrefix(static_cast<std::uint32_t>(bytes.size())) + bytes;
 }
 
-v1::ValidateSceneRequest MakeValidation() {
-  v1::ValidateSceneRequest request;
-  *request.mutable_scene_input() = MakeSceneInput();
-  return request;
-}
-
 v1::PredictRolloutRequest WithPriority(v1::PredictRolloutRequest request,
                                        v1::RequestPriority priority) {
   request.set_priority(priority);
@@ -79,7 +73,7 @@ TEST(HostileClient, AMessageThatIsTooLargeIsRefusedAtOnce) {
   EXPECT_EQ(client.Header(call, "grpc-status"), "8");
   // The connection may send as many bytes as before.
   const std::uint32_t next = client.Open(kValidatePath);
-  client.Data(next, Message(MakeValidation()), true);
+  client.Data(next, Message(MakeSceneRequest<v1::ValidateSceneRequest>()), true);
   ASSERT_TRUE(client.WaitForEnd(next));
   EXPECT_EQ(client.Header(next, "grpc-status"), "0");
   EXPECT_TRUE(HasMetric(*fixture, "interlacer_refused_total{code=\"RESOURCE_EXHAUSTED\""));
@@ -263,7 +257,7 @@ TEST(HostileClient, AnUnreadUnaryAnswerNeitherStaysNorHoldsADrain) {
   auto fixture = ServingServer(TestServerOptions({.drain_timeout_s = 0.1}));
   RawHttp2 client(fixture->server->port(), /*initial_window=*/0);
   const std::uint32_t call = client.Open(kValidatePath);
-  client.Data(call, Message(MakeValidation()), true);
+  client.Data(call, Message(MakeSceneRequest<v1::ValidateSceneRequest>()), true);
   ASSERT_TRUE(HasMetric(*fixture, "code=\"OK\",method=\"ValidateScene\""));
   fixture->server->Drain();
   EXPECT_TRUE(WaitUntil([&] { return fixture->server->Poll() == ServerExit::kDone; }));
@@ -273,7 +267,7 @@ TEST(HostileClient, AnUnreadUnaryAnswerIsResetAfterTheTimeOfSlowReaders) {
   auto fixture = ServingServer(TestServerOptions({.slow_reader_timeout_s = 0.2}));
   RawHttp2 client(fixture->server->port(), /*initial_window=*/0);
   const std::uint32_t call = client.Open(kValidatePath);
-  client.Data(call, Message(MakeValidation()), true);
+  client.Data(call, Message(MakeSceneRequest<v1::ValidateSceneRequest>()), true);
   EXPECT_TRUE(client.ReadUntil([&] {
     fixture->server->Poll();
     return client.stream(call).is_over();

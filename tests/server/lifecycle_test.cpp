@@ -17,12 +17,7 @@ namespace {
 constexpr char kService[] = "interlacer.v1.InterlacerService";
 
 grpc::Status Predict(InProcessServer* fixture, int step_count = 1) {
-  grpc::ClientContext context;
-  auto reader = fixture->stub->PredictRollout(&context, MakeRolloutRequest(step_count));
-  v1::PredictRolloutResponse message;
-  while (reader->Read(&message)) {
-  }
-  return reader->Finish();
+  return Call(fixture, MakeRolloutRequest(step_count)).Finish();
 }
 
 v1::GetServerInfoResponse Info(InProcessServer* fixture) {
@@ -103,8 +98,7 @@ TEST(Restart, ARunningClientFindsTheNewServerAndLearnsThatItsSceneIsGone) {
   ServerOptions options = TestServerOptions();
   options.address = "127.0.0.1:" + std::to_string(fixture->server->port());
   const auto stub = v1::InterlacerService::NewStub(fixture->channel);
-  v1::CreateSceneRequest create;
-  *create.mutable_scene_input() = MakeSceneInput();
+  const auto create = MakeSceneRequest<v1::CreateSceneRequest>();
   v1::CreateSceneResponse scene;
   {
     grpc::ClientContext context;

@@ -60,12 +60,9 @@ void ExpectPixelsOutside(const Request& sent, const SceneOfRequest& scene_of) {
 }
 
 TEST(PixelPayloadsTest, OfEveryMethodWithASceneToo) {
-  v1::ValidateSceneRequest validate;
-  *validate.mutable_scene_input() = MakeSceneInput();
-  ExpectPixelsOutside(validate, [](auto* r) { return r->mutable_scene_input(); });
-  v1::CreateSceneRequest create;
-  *create.mutable_scene_input() = MakeSceneInput();
-  ExpectPixelsOutside(create, [](auto* r) { return r->mutable_scene_input(); });
+  const auto scene_of = [](auto* r) { return r->mutable_scene_input(); };
+  ExpectPixelsOutside(MakeSceneRequest<v1::ValidateSceneRequest>(), scene_of);
+  ExpectPixelsOutside(MakeSceneRequest<v1::CreateSceneRequest>(), scene_of);
   v1::PredictCandidatesRequest candidates;
   *candidates.mutable_source()->mutable_scene_input() = MakeSceneInput();
   ExpectPixelsOutside(candidates,
@@ -177,8 +174,7 @@ std::string SceneOfObservations(const std::string& observations) {
 
 /// Only pixels may be many: of small messages each takes many times its bytes.
 TEST(PixelPayloadsTest, MuchBesideThePixelsIsRefusedUnparsed) {
-  v1::ValidateSceneRequest pixels;
-  *pixels.mutable_scene_input() = MakeSceneInput();
+  auto pixels = MakeSceneRequest<v1::ValidateSceneRequest>();
   v1::RgbdView* view = pixels.mutable_scene_input()->mutable_observations(0)->mutable_views(0);
   view->mutable_color()->set_data(std::string(4 * kMaxParsedBytes, 'x'));
   EXPECT_TRUE(Parse(pixels.SerializeAsString()).ok());

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "common/image_codec.h"
-#include "tests/support/in_process_server.h"
-#include "tests/support/wire_requests.h"
+#include "tests/server/scene_client.h"
 
 namespace interlacer::testing {
 namespace {
@@ -25,20 +24,13 @@ std::vector<float> Floats(const std::string& bytes) {
 
 class PredictRolloutTest : public ::testing::Test {
  protected:
-  void SetUp() override { ASSERT_TRUE(fixture_.WaitForServing()); }
-
   std::vector<v1::PredictRolloutResponse> Predict(const v1::PredictRolloutRequest& request) {
-    grpc::ClientContext context;
-    auto reader = fixture_.stub->PredictRollout(&context, request);
-    std::vector<v1::PredictRolloutResponse> messages;
-    v1::PredictRolloutResponse message;
-    while (reader->Read(&message)) messages.push_back(message);
-    const grpc::Status status = reader->Finish();
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    return messages;
+    const auto stream = testing::Predict(&fixture_, request);
+    EXPECT_TRUE(stream.status.ok()) << stream.status.error_message();
+    return stream.messages;
   }
 
-  InProcessServer fixture_;
+  ServingInProcessServer fixture_;
 };
 
 TEST_F(PredictRolloutTest, SendsEveryStepInOrderAndASummaryLast) {
@@ -79,17 +71,15 @@ TEST_F(PredictRolloutTest, ParticlesFollowTheAction) {
 
 TEST_F(PredictRolloutTest, StepOneLeavesBeforeStepTwoIsComputed) {
   fixture_.controls->gate.Close();
-  grpc::ClientContext context;
-  auto reader = fixture_.stub->PredictRollout(&context, MakeRolloutRequest(2));
+  Call call(&fixture_, MakeRolloutRequest(2));
   fixture_.controls->gate.Allow(2);  // the lift and one step
-  v1::PredictRolloutResponse message;
-  ASSERT_TRUE(reader->Read(&message));
-  EXPECT_EQ(message.step().step(), 1);
+  ASSERT_TRUE(call.Read());
+  EXPECT_EQ(call.message.step().step(), 1);
   EXPECT_EQ(fixture_.controls->step_count, 1);
   fixture_.controls->gate.Open();
-  ASSERT_TRUE(reader->Read(&message));
-  EXPECT_EQ(message.step().step(), 2);
-  EXPECT_TRUE(reader->Finish().ok());
+  ASSERT_TRUE(call.Read());
+  EXPECT_EQ(call.message.step().step(), 2);
+  EXPECT_TRUE(call.reader->Finish().ok());
 }
 
 TEST_F(PredictRolloutTest, NothingHeavyIsSentUnasked) {
@@ -417,11 +407,9 @@ TEST_F(PredictRolloutTest, FindingsAndErrorsNameViewsAsTheRequestOrdersThem) {
 
   fixture_.controls->lift_status = InvalidArgument(reason::DEPTH_IMPLAUSIBLE, "too far")
                                        .WithField("observations[1].views[1].depth");
-  grpc::ClientContext context;
-  auto reader = fixture_.stub->PredictRollout(&context, request);
-  v1::PredictRolloutResponse message;
-  EXPECT_FALSE(reader->Read(&message));
-  EXPECT_EQ(ReadDetails(reader->Finish()).field(),
+  Call call(&fixture_, request);
+  EXPECT_FALSE(call.Read());
+  EXPECT_EQ(ReadDetails(call.reader->Finish()).field(),
             "source.scene_input.observations[1].views[0].depth");
 }
 
@@ -437,8 +425,7 @@ class CameraSkewTest : public ::testing::TestWithParam<SkewCase> {};
 TEST_P(CameraSkewTest, IsMeasuredByTheLimitOfTheServerWithTheDepth) {
   ServingInProcessServer fixture(TestServerOptions({.max_camera_skew_s = GetParam().limit_s}));
   fixture.controls->lift_findings = {{"CAMERA_SKEW_HIGH", "", "observations[1].views"}};
-  v1::ValidateSceneRequest request;
-  *request.mutable_scene_input() = MakeSceneInput();
+  auto request = MakeSceneRequest<v1::ValidateSceneRequest>();
   auto* view = request.mutable_scene_input()->mutable_observations(0)->mutable_views(1);
   *view->mutable_depth_capture_time() = view->capture_time();
   view->mutable_depth_capture_time()->set_nanos(view->capture_time().nanos() + 30'000'000);

@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "common/image_codec.h"
-#include "tests/support/in_process_server.h"
-#include "tests/support/wire_requests.h"
+#include "tests/server/rollout_call.h"
 
 namespace interlacer::testing {
 namespace {
@@ -241,23 +240,14 @@ const BadRequestCase kCases[] = {
 
 class RequestValidationTest : public ::testing::TestWithParam<BadRequestCase> {
  protected:
-  static void SetUpTestSuite() {
-    fixture_ = std::make_unique<InProcessServer>();
-    ASSERT_TRUE(fixture_->WaitForServing());
-  }
+  static void SetUpTestSuite() { fixture_ = ServingServer(); }
   static void TearDownTestSuite() { fixture_.reset(); }
 
   static grpc::Status Predict(const Request& request) {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
-    auto reader = fixture_->stub->PredictRollout(&context, request);
-    v1::PredictRolloutResponse message;
-    while (reader->Read(&message)) {
-    }
-    return reader->Finish();
+    return Call(fixture_.get(), request, 10).Finish();
   }
 
-  static inline std::unique_ptr<InProcessServer> fixture_;
+  static inline std::unique_ptr<ServingInProcessServer> fixture_;
 };
 
 // fm-2 fm-3 fm-4 fm-5 fm-6 fm-9 fm-11 fm-12
@@ -370,8 +360,7 @@ TEST_F(ValidRequestTest, ClocksMayStartAnywhere) {
 
 // fm-7
 TEST_F(ValidRequestTest, PointsWithoutDepthAreLeftOut) {
-  v1::ValidateSceneRequest request;
-  *request.mutable_scene_input() = MakeSceneInput();
+  auto request = MakeSceneRequest<v1::ValidateSceneRequest>();
   auto* depth =
       request.mutable_scene_input()->mutable_observations(1)->mutable_views(0)->mutable_depth();
   const int pixels = kViewWidthPx * kViewHeightPx;
@@ -385,8 +374,7 @@ TEST_F(ValidRequestTest, PointsWithoutDepthAreLeftOut) {
 }
 
 TEST_F(ValidRequestTest, ValidateSceneNamesItsOwnFieldPath) {
-  v1::ValidateSceneRequest request;
-  *request.mutable_scene_input() = MakeSceneInput();
+  auto request = MakeSceneRequest<v1::ValidateSceneRequest>();
   request.mutable_scene_input()->mutable_observations(0)->mutable_views(1)->clear_calibration();
   grpc::ClientContext context;
   v1::ValidateSceneResponse response;

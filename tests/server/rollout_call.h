@@ -7,39 +7,47 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include "tests/support/in_process_server.h"
 #include "tests/support/wire_requests.h"
 
 namespace interlacer::testing {
 
-using Reader = std::unique_ptr<grpc::ClientReader<v1::PredictRolloutResponse>>;
+inline void SetDeadline(grpc::ClientContext* context, double deadline_s = 20) {
+  context->set_deadline(std::chrono::system_clock::now() +
+                        std::chrono::milliseconds(static_cast<int>(1e3 * deadline_s)));
+}
 
-/// A call in flight.
-struct Call {
+/// A call in flight, and its newest message.
+template <typename Response>
+struct CallOf {
   grpc::ClientContext context;
-  Reader reader;
+  std::unique_ptr<grpc::ClientReader<Response>> reader;
+  Response message;
 
-  Call(InProcessServer* fixture, const v1::PredictRolloutRequest& request, double deadline_s = 20) {
-    context.set_deadline(std::chrono::system_clock::now() +
-                         std::chrono::milliseconds(static_cast<int>(1e3 * deadline_s)));
-    reader = fixture->stub->PredictRollout(&context, request);
+  template <typename Request>
+  CallOf(InProcessServer* fixture, const Request& request, double deadline_s = 20) {
+    SetDeadline(&context, deadline_s);
+    if constexpr (std::is_same_v<Request, v1::PredictRolloutRequest>) {
+      reader = fixture->stub->PredictRollout(&context, request);
+    } else {
+      reader = fixture->stub->PredictCandidates(&context, request);
+    }
   }
-  bool Read() {
-    v1::PredictRolloutResponse message;
-    return reader->Read(&message);
-  }
+  bool Read() { return reader->Read(&message); }
   grpc::Status Finish() {
     while (Read()) {
     }
     return reader->Finish();
   }
 };
+using Call = CallOf<v1::PredictRolloutResponse>;
+using CandidatesCall = CallOf<v1::PredictCandidatesResponse>;
 
-inline std::unique_ptr<InProcessServer> ServingServer(ServerOptions options = TestServerOptions()) {
-  auto fixture = std::make_unique<InProcessServer>(options);
-  EXPECT_TRUE(fixture->WaitForServing());
-  return fixture;
+inline std::unique_ptr<ServingInProcessServer> ServingServer(
+    const ServerOptions& options = TestServerOptions()) {
+  return std::make_unique<ServingInProcessServer>(options);
 }
 
 /// The call failed with this code and reason and, where one is given, at this field.

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <string>
 #include <vector>
 
@@ -13,11 +12,6 @@
 #include "tests/support/wire_requests.h"
 
 namespace interlacer::testing {
-
-inline void SetDeadline(grpc::ClientContext* context, double deadline_s = 20) {
-  context->set_deadline(std::chrono::system_clock::now() +
-                        std::chrono::milliseconds(static_cast<int>(1e3 * deadline_s)));
-}
 
 inline grpc::Status Create(InProcessServer* fixture, const v1::CreateSceneRequest& request,
                            v1::CreateSceneResponse* response) {
@@ -28,10 +22,9 @@ inline grpc::Status Create(InProcessServer* fixture, const v1::CreateSceneReques
 
 /// The id of a scene of MakeSceneInput.
 inline std::string CreateScene(InProcessServer* fixture) {
-  v1::CreateSceneRequest request;
-  *request.mutable_scene_input() = MakeSceneInput();
   v1::CreateSceneResponse response;
-  const grpc::Status status = Create(fixture, request, &response);
+  const grpc::Status status =
+      Create(fixture, MakeSceneRequest<v1::CreateSceneRequest>(), &response);
   EXPECT_TRUE(status.ok()) << status.error_message();
   return response.scene_id();
 }
@@ -72,28 +65,24 @@ struct Stream {
   grpc::Status status;
 };
 
+template <typename Message>
+Stream<Message> ReadAll(CallOf<Message>* call) {
+  Stream<Message> stream;
+  while (call->Read()) stream.messages.push_back(call->message);
+  stream.status = call->reader->Finish();
+  return stream;
+}
+
 inline Stream<v1::PredictRolloutResponse> Predict(InProcessServer* fixture,
                                                   const v1::PredictRolloutRequest& request) {
-  grpc::ClientContext context;
-  SetDeadline(&context);
-  Stream<v1::PredictRolloutResponse> stream;
-  auto reader = fixture->stub->PredictRollout(&context, request);
-  v1::PredictRolloutResponse message;
-  while (reader->Read(&message)) stream.messages.push_back(message);
-  stream.status = reader->Finish();
-  return stream;
+  Call call(fixture, request);
+  return ReadAll(&call);
 }
 
 inline Stream<v1::PredictCandidatesResponse> Predict(InProcessServer* fixture,
                                                      const v1::PredictCandidatesRequest& request) {
-  grpc::ClientContext context;
-  SetDeadline(&context);
-  Stream<v1::PredictCandidatesResponse> stream;
-  auto reader = fixture->stub->PredictCandidates(&context, request);
-  v1::PredictCandidatesResponse message;
-  while (reader->Read(&message)) stream.messages.push_back(message);
-  stream.status = reader->Finish();
-  return stream;
+  CandidatesCall call(fixture, request);
+  return ReadAll(&call);
 }
 
 inline v1::GetStatisticsResponse Statistics(InProcessServer* fixture) {

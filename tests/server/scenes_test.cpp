@@ -98,8 +98,7 @@ TEST(Scene, KeepsTheWorkspaceOfItsRequest) {
 
 TEST(Scene, ReportsWhatValidateSceneReports) {
   auto fixture = ServingServer();
-  v1::ValidateSceneRequest validate;
-  *validate.mutable_scene_input() = MakeSceneInput();
+  auto validate = MakeSceneRequest<v1::ValidateSceneRequest>();
   validate.mutable_scene_input()->mutable_observations(1)->mutable_views()->SwapElements(0, 1);
   fixture->controls->lift_findings = {{"LOW_VALID_DEPTH", "", "observations[1].views[0].depth"}};
   grpc::ClientContext context;
@@ -116,8 +115,7 @@ TEST(Scene, ReportsWhatValidateSceneReports) {
 TEST(Scene, TimeToLiveIsTheOneAskedForUpToTheLimit) {
   auto fixture = ServingServer();
   for (const auto& [asked_s, granted_s] : {std::pair{0, 30}, {7, 7}, {3000, 300}}) {
-    v1::CreateSceneRequest request;
-    *request.mutable_scene_input() = MakeSceneInput();
+    auto request = MakeSceneRequest<v1::CreateSceneRequest>();
     request.mutable_time_to_live()->set_seconds(asked_s);
     v1::CreateSceneResponse response;
     ASSERT_TRUE(Create(fixture.get(), request, &response).ok());
@@ -171,11 +169,7 @@ TEST(Scene, DeletedDuringACallLetsItFinish) {
   EXPECT_TRUE(Delete(fixture.get(), id).ok());
   EXPECT_EQ(fixture->controls->live_scenes, 1);
   fixture->controls->gate.Open();
-  std::string bytes;
-  v1::PredictRolloutResponse message;
-  while (call.reader->Read(&message)) bytes += message.step().SerializeAsString();
-  EXPECT_TRUE(call.reader->Finish().ok());
-  EXPECT_EQ(bytes, whole);
+  EXPECT_EQ(StepsOf(ReadAll(&call)), whole);
   ASSERT_TRUE(WaitUntil([&] { return fixture->controls->live_scenes == 0; }));
   EXPECT_EQ(fixture->controls->freeing_thread.load(), fixture->controls->lifting_thread.load());
 }
@@ -205,10 +199,9 @@ TEST(Scene, OneTooManyIsRefusedBeforeWork) {
   const std::string first = CreateScene(fixture.get());
   CreateScene(fixture.get());
   const int lifts = fixture->controls->lift_count;
-  v1::CreateSceneRequest request;
-  *request.mutable_scene_input() = MakeSceneInput();
   v1::CreateSceneResponse response;
-  const grpc::Status status = Create(fixture.get(), request, &response);
+  const grpc::Status status =
+      Create(fixture.get(), MakeSceneRequest<v1::CreateSceneRequest>(), &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(ReadDetails(status).info.reason(), "SCENE_LIMIT");
   EXPECT_EQ(ReadDetails(status).info.metadata().at("limit"), "2");
@@ -235,10 +228,9 @@ TEST(Scene, MoreMemoryThanThereIsForScenesIsRefused) {
   auto fixture =
       ServingServer(TestServerOptions({.max_scene_bytes = 1999}));  // the fake says 1000 bytes
   CreateScene(fixture.get());
-  v1::CreateSceneRequest request;
-  *request.mutable_scene_input() = MakeSceneInput();
   v1::CreateSceneResponse response;
-  const grpc::Status status = Create(fixture.get(), request, &response);
+  const grpc::Status status =
+      Create(fixture.get(), MakeSceneRequest<v1::CreateSceneRequest>(), &response);
   EXPECT_EQ(ReadDetails(status).info.reason(), "SCENE_LIMIT");
   ASSERT_TRUE(WaitUntil([&] { return fixture->controls->live_scenes == 1; }));
 }
@@ -269,9 +261,8 @@ TEST(Scene, BelongsToTheModelThatMadeIt) {
   ASSERT_TRUE(WaitUntil([&] { return server->state() == ServerState::kServing; }));
   auto stub = v1::InterlacerService::NewStub(grpc::CreateChannel(
       "127.0.0.1:" + std::to_string(server->port()), grpc::InsecureChannelCredentials()));
-  v1::CreateSceneRequest create;
+  auto create = MakeSceneRequest<v1::CreateSceneRequest>();
   create.set_model_name("second");
-  *create.mutable_scene_input() = MakeSceneInput();
   v1::CreateSceneResponse created;
   grpc::ClientContext create_context;
   ASSERT_TRUE(stub->CreateScene(&create_context, create, &created).ok());
@@ -302,8 +293,7 @@ TEST(Scene, BelongsToTheModelThatMadeIt) {
 
 TEST(Scene, BadTimesToLiveAreRefused) {
   auto fixture = ServingServer();
-  v1::CreateSceneRequest request;
-  *request.mutable_scene_input() = MakeSceneInput();
+  auto request = MakeSceneRequest<v1::CreateSceneRequest>();
   request.mutable_time_to_live()->set_seconds(-1);
   v1::CreateSceneResponse response;
   ExpectRefused(Create(fixture.get(), request, &response), grpc::StatusCode::INVALID_ARGUMENT,
@@ -389,11 +379,7 @@ TEST(UpdateScene, CallsInProgressGoOnWithWhatItWas) {
     return fixture->server->worker().active_count() + fixture->server->worker().queue_length() == 2;
   }));
   fixture->controls->gate.Open();
-  std::string bytes;
-  v1::PredictRolloutResponse message;
-  while (call.reader->Read(&message)) bytes += message.step().SerializeAsString();
-  EXPECT_TRUE(call.reader->Finish().ok());
-  EXPECT_EQ(bytes, before);
+  EXPECT_EQ(StepsOf(ReadAll(&call)), before);
 }
 
 struct BadUpdate {

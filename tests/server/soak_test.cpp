@@ -49,8 +49,7 @@ void CallOften(int port, unsigned seed) {
       ->mutable_views(0)
       ->mutable_color()
       ->set_data("x");
-  v1::ValidateSceneRequest scene;
-  *scene.mutable_scene_input() = MakeSceneInput();
+  const auto scene = MakeSceneRequest<v1::ValidateSceneRequest>();
   std::mt19937 random(seed);
   for (int i = 0; i < kCallsPerClient; ++i) {
     grpc::ClientContext context;

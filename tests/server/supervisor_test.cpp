@@ -14,10 +14,9 @@
 #include <thread>
 
 #include "server/transport/self_probe.h"
-#include "tests/support/in_process_server.h"
+#include "tests/server/rollout_call.h"
 #include "tests/support/notify_socket.h"
 #include "tests/support/temp_folder.h"
-#include "tests/support/wire_requests.h"
 
 namespace interlacer::testing {
 namespace {
@@ -59,14 +58,8 @@ TEST(Supervisor, PingsOnlyWhileTheWorkerComesToItsTurns) {
   EXPECT_TRUE(socket.Hears(kPing, 10));
 
   fixture.controls->gate.Close();
-  const auto call = std::async(std::launch::async, [&] {
-    grpc::ClientContext context;
-    auto reader = fixture.stub->PredictRollout(&context, MakeRolloutRequest(1));
-    v1::PredictRolloutResponse message;
-    while (reader->Read(&message)) {
-    }
-    return reader->Finish().ok();
-  });
+  const auto call = std::async(
+      std::launch::async, [&] { return Call(&fixture, MakeRolloutRequest(1), 60).Finish().ok(); });
   ASSERT_TRUE(fixture.controls->gate.WaitForUnit());
   while (!socket.Next(0.1).empty()) {  // what was on its way
   }

@@ -95,6 +95,14 @@ inline v1::SceneInput MakeSceneInput() {
   return input;
 }
 
+/// A request of this type about the scene of MakeSceneInput.
+template <typename Request>
+Request MakeSceneRequest() {
+  Request request;
+  *request.mutable_scene_input() = MakeSceneInput();
+  return request;
+}
+
 /// `step_count` steps that each move the first joint by 0.1, or by less if it would leave its
 /// range.
 inline v1::PredictRolloutRequest MakeRolloutRequest(int step_count) {
