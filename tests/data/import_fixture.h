@@ -64,6 +64,12 @@ class RecordingTest : public ::testing::Test {
 
 inline constexpr char kIdentityRows[] = "1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n";
 
+/// The status has this reason and these words in its message.
+inline void ExpectSays(const Status& status, std::string_view reason, std::string_view words) {
+  EXPECT_EQ(status.reason(), reason) << status.ToString();
+  EXPECT_NE(status.message().find(words), std::string::npos) << status.ToString();
+}
+
 class ImportTest : public ::testing::Test {
  protected:
   ImportTest() {
