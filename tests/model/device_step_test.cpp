@@ -57,18 +57,24 @@ torch::Tensor Change(WorldModel* model, const StepInput& input, const TestDevice
   return Change(model, device.Put(input));
 }
 
-class DeviceStep : public ::testing::TestWithParam<Variant> {};
-
-TEST_P(DeviceStep, PredictsAsTheHost) {
-  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
-  const auto model = MakeModel(GetParam(), DenseDtype::kFloat32);
+/// The device predicts what the host does in float32, and the same bits again.
+void ExpectPredictsAsTheHost(const Variant& variant, DenseDtype dtype, double tolerance) {
+  const auto model = MakeModel(variant, DenseDtype::kFloat32);
+  const auto there = MakeModel(variant, dtype);
   const StepInput input = MakeStepInput(kParticles, model->config());
   const at::NoGradGuard no_grad;
   const torch::Tensor expected = Change(model.get(), input);
   const TestDevice device;
-  const torch::Tensor got = Change(model.get(), input, device);
-  EXPECT_LT(RelativeL2(got, expected), kFloatStepTolerance);
-  EXPECT_TRUE(AreEqual(got, Change(model.get(), input, device)));
+  const torch::Tensor got = Change(there.get(), input, device);
+  EXPECT_LT(RelativeL2(got, expected), tolerance);
+  EXPECT_TRUE(AreEqual(got, Change(there.get(), input, device)));
+}
+
+class DeviceStep : public ::testing::TestWithParam<Variant> {};
+
+TEST_P(DeviceStep, PredictsAsTheHost) {
+  INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
+  ExpectPredictsAsTheHost(GetParam(), DenseDtype::kFloat32, kFloatStepTolerance);
 }
 
 TEST_P(DeviceStep, HasTheGradientsOfTheHost) {
@@ -145,15 +151,7 @@ class DeviceStepBfloat16 : public ::testing::TestWithParam<Variant> {};
 
 TEST_P(DeviceStepBfloat16, PredictsAsTheHost) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
-  const auto model = MakeModel(GetParam(), DenseDtype::kFloat32);
-  const auto rounding = MakeModel(GetParam(), DenseDtype::kBfloat16);
-  const StepInput input = MakeStepInput(kParticles, model->config());
-  const at::NoGradGuard no_grad;
-  const torch::Tensor expected = Change(model.get(), input);
-  const TestDevice device;
-  const torch::Tensor got = Change(rounding.get(), input, device);
-  EXPECT_LT(RelativeL2(got, expected), kBfloat16AgainstFloatStepTolerance);
-  EXPECT_TRUE(AreEqual(got, Change(rounding.get(), input, device)));
+  ExpectPredictsAsTheHost(GetParam(), DenseDtype::kBfloat16, kBfloat16AgainstFloatStepTolerance);
 }
 
 /// Width 32 goes layer by layer: keys narrower than values are read apart from them, others with
@@ -178,13 +176,8 @@ INSTANTIATE_TEST_SUITE_P(
 /// Its head is one kernel, without gradients.
 TEST(DeviceStepWide, PredictsAsTheHost) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
-  const Variant variant{"", LocalLayer::kGrfExact, GraphScope::kAll, false, 64, 64};
-  const auto model = MakeModel(variant, DenseDtype::kFloat32);
-  const StepInput input = MakeStepInput(kParticles, model->config());
-  const at::NoGradGuard no_grad;
-  const torch::Tensor expected = Change(model.get(), input);
-  const TestDevice device;
-  EXPECT_LT(RelativeL2(Change(model.get(), input, device), expected), kFloatStepTolerance);
+  ExpectPredictsAsTheHost({"", LocalLayer::kGrfExact, GraphScope::kAll, false, 64, 64},
+                          DenseDtype::kFloat32, kFloatStepTolerance);
 }
 
 /// A recorded step takes as long as the launches it is made of; most are kernels of ours.
