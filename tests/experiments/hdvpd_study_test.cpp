@@ -15,8 +15,6 @@
 namespace interlacer {
 namespace {
 
-using testing::FakeStudy;
-
 const StudySubject kGrf{"grf_exact", std::string(kModelSubject)};
 const StudySubject kUnmasked{"unmasked", std::string(kModelSubject)};
 

@@ -135,8 +135,6 @@ class RawHttp2 {
   }
   bool is_closed() const { return is_closed_; }
   bool has_goaway() const { return has_goaway_; }
-  /// Bytes that the server lets the connection send, beyond the first 65535.
-  std::int64_t window_bytes() const { return window_bytes_; }
 
  private:
   void ReadSome() {
@@ -196,9 +194,6 @@ class RawHttp2 {
       case kGoAway:
         has_goaway_ = true;
         break;
-      case kWindowUpdate:
-        if (id == 0) window_bytes_ += number();
-        break;
       default:
         break;
     }
@@ -209,7 +204,6 @@ class RawHttp2 {
   std::map<std::uint32_t, Stream> streams_;
   HeaderDecoder decoder_;
   std::string inbox_;
-  std::int64_t window_bytes_ = 0;
   bool is_closed_ = false;
   bool has_goaway_ = false;
 };

@@ -55,10 +55,6 @@ inline constexpr double kComparedSizeTolerance = 0.02;
 // Forms of one operation against each other.
 /// The field's exponentials and logarithms by two libraries in float32.
 inline constexpr double kFieldTolerance = 1e-5;
-/// Sine, cosine and arc tangent by two libraries in float32; eight octaves magnify the rounding of
-/// a position 128 times.
-inline constexpr double kKinematicRowTolerance = 1e-4;
-inline constexpr double kKinematicPointTolerance = 1e-6;
 /// Token features: sine, cosine, exponential and logarithm by two libraries in float32, and sums of
 /// twenty weights; six octaves magnify the rounding of a position 32 times.
 inline constexpr double kDeviceFeatureTolerance = 2e-5;

@@ -19,7 +19,6 @@ namespace {
 using attention::Attention;
 using attention::Catalog;
 using attention::MechanismInfo;
-using attention::NamedTensors;
 using attention::Way;
 
 /// float32 against float64 over a whole attention: features, sums, products with a mask.
