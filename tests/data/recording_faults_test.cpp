@@ -257,10 +257,9 @@ TEST_F(ImportTest, RedwoodRowsOfALostTrackerAreLeftOutAndCounted) {
   const std::string lost = "1 1 2\n0 0 0 0\n0 0 0 0\n0 0 0 0\n0 0 0 1\n";
   const std::string infinite = "2 2 3\n-inf 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n";
   const auto log =
-      ParseRedwoodLog(std::string("0 0 1\n") + kIdentityRows + lost + infinite, "a.log");
-  ASSERT_TRUE(log.ok()) << log.status().ToString();
-  EXPECT_EQ(log->world_from_camera.size(), 1u);
-  EXPECT_EQ(log->lost_count, 2);
+      Must(ParseRedwoodLog(std::string("0 0 1\n") + kIdentityRows + lost + infinite, "a.log"));
+  EXPECT_EQ(log.world_from_camera.size(), 1u);
+  EXPECT_EQ(log.lost_count, 2);
 }
 
 TEST_F(ImportTest, Open3DsCalibrationIsReadInEveryForm) {

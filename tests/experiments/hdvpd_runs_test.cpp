@@ -184,9 +184,8 @@ TEST_F(TrainedRunsTest, WhatASearchChoosesMayDifferBetweenVariants) {
 TEST_F(TrainedRunsTest, RunsThatAreLeftOutNeedNotBeThere) {
   WriteRun("grf_exact-0", "grf_exact");
   const auto runs =
-      ReadTrainedRuns(folder_.path(), {"grf_exact"}, {0, 1}, {std::string("grf_exact-1")});
-  ASSERT_TRUE(runs.ok()) << runs.status().ToString();
-  EXPECT_EQ(runs->size(), 1u);
+      Must(ReadTrainedRuns(folder_.path(), {"grf_exact"}, {0, 1}, {std::string("grf_exact-1")}));
+  EXPECT_EQ(runs.size(), 1u);
 }
 
 TEST_F(TrainedRunsTest, RefusesWeightsThatTheLogIsAheadOf) {

@@ -161,9 +161,8 @@ TEST(Urdf, MeshesAreScaledAndMirrored) {
   const TempFolder folder;
   Write(folder.File("meshes/strip.stl"), Strip(10, 2000));
   const auto made =
-      Make(folder, Link("base", MeshVisual("meshes/strip.stl", "scale='0.001 -10 1'")));
-  ASSERT_TRUE(made.ok()) << made.status().ToString();
-  const SurfacePoints& surface = made->robot.surface;
+      Must(Make(folder, Link("base", MeshVisual("meshes/strip.stl", "scale='0.001 -10 1'"))));
+  const SurfacePoints& surface = made.robot.surface;
   float max_x = 0;
   for (std::size_t i = 0; i < surface.size(); ++i) {
     max_x = std::max(max_x, surface.positions_m[i][0]);
@@ -200,18 +199,17 @@ TEST(Urdf, MimicJointsFollowThroughChains) {
   const std::string slide =
       "<axis xyz='0 1 0'/><limit lower='0' upper='1' effort='1' velocity='1'/>";
   const auto made =
-      Make(folder, Link("base", Box("1 1 1")) + Link("l") + Link("r") + Link("t") +
-                       Joint("left", "prismatic", "base", "l", slide) +
-                       Joint("right", "prismatic", "base", "r",
-                             slide + "<mimic joint='left' multiplier='-1' offset='0.5'/>") +
-                       Joint("third", "prismatic", "base", "t",
-                             slide + "<mimic joint='right' multiplier='2' offset='0.1'/>"));
-  ASSERT_TRUE(made.ok()) << made.status().ToString();
-  EXPECT_THAT(ColumnNames(made->robot), ElementsAre("left_m"));
+      Must(Make(folder, Link("base", Box("1 1 1")) + Link("l") + Link("r") + Link("t") +
+                            Joint("left", "prismatic", "base", "l", slide) +
+                            Joint("right", "prismatic", "base", "r",
+                                  slide + "<mimic joint='left' multiplier='-1' offset='0.5'/>") +
+                            Joint("third", "prismatic", "base", "t",
+                                  slide + "<mimic joint='right' multiplier='2' offset='0.1'/>")));
+  EXPECT_THAT(ColumnNames(made.robot), ElementsAre("left_m"));
   const std::vector<double> value = {0.2};
-  const auto poses = LinkPoses(made->robot, value);
-  EXPECT_NEAR(poses[FindLink(made->robot, "r")].translation_m[1], 0.3, 1e-12);
-  EXPECT_NEAR(poses[FindLink(made->robot, "t")].translation_m[1], 0.7, 1e-12);
+  const auto poses = LinkPoses(made.robot, value);
+  EXPECT_NEAR(poses[FindLink(made.robot, "r")].translation_m[1], 0.3, 1e-12);
+  EXPECT_NEAR(poses[FindLink(made.robot, "t")].translation_m[1], 0.7, 1e-12);
 }
 
 TEST(Urdf, MimicJointsThatFollowEachOtherAreRefused) {
@@ -272,11 +270,10 @@ TEST(Urdf, OnlyNamedLinksGetASurfaceAndTheBaseStandsWhereItIsPut) {
 
 TEST(Urdf, LinksWithoutVisualsUseCollisionShapesAndSaySo) {
   const TempFolder folder;
-  const auto made =
-      Make(folder, Link("base", "<collision><geometry><box size='1 1 1'/></geometry></collision>"));
-  ASSERT_TRUE(made.ok()) << made.status().ToString();
-  EXPECT_EQ(made->robot.surface.size(), 300u);
-  EXPECT_THAT(made->notes, Contains(AllOf(HasSubstr("'base'"), HasSubstr("collision"))));
+  const auto made = Must(Make(
+      folder, Link("base", "<collision><geometry><box size='1 1 1'/></geometry></collision>")));
+  EXPECT_EQ(made.robot.surface.size(), 300u);
+  EXPECT_THAT(made.notes, Contains(AllOf(HasSubstr("'base'"), HasSubstr("collision"))));
 }
 
 TEST(Urdf, XacroIsRefusedWithTheWayToExpandIt) {

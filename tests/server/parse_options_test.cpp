@@ -72,15 +72,14 @@ TEST(Options, HelpAndVersionAreText) {
 
 TEST(Options, DurationsAndBytesTakeUnits) {
   const auto parsed =
-      ParseServerOptions({"--model=m=/d", "--max-camera-skew=20ms", "--drain-timeout=2min",
-                          "--watchdog=5", "--max-request-bytes=1MB", "--metrics-address", ""},
-                         {});
-  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
-  EXPECT_DOUBLE_EQ(parsed->options.limits.max_camera_skew_s, 0.02);
-  EXPECT_DOUBLE_EQ(parsed->options.limits.drain_timeout_s, 120);
-  EXPECT_DOUBLE_EQ(parsed->options.limits.watchdog_s, 5);
-  EXPECT_EQ(parsed->options.limits.max_request_bytes, 1 << 20);
-  EXPECT_EQ(parsed->options.metrics_address, "");
+      Must(ParseServerOptions({"--model=m=/d", "--max-camera-skew=20ms", "--drain-timeout=2min",
+                               "--watchdog=5", "--max-request-bytes=1MB", "--metrics-address", ""},
+                              {}));
+  EXPECT_DOUBLE_EQ(parsed.options.limits.max_camera_skew_s, 0.02);
+  EXPECT_DOUBLE_EQ(parsed.options.limits.drain_timeout_s, 120);
+  EXPECT_DOUBLE_EQ(parsed.options.limits.watchdog_s, 5);
+  EXPECT_EQ(parsed.options.limits.max_request_bytes, 1 << 20);
+  EXPECT_EQ(parsed.options.metrics_address, "");
 }
 
 TEST(Options, EmptyValuesLeaveTheNextArgumentAlone) {

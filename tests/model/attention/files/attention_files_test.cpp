@@ -12,6 +12,7 @@
 #include "model/graph/walk_bounds.h"
 #include "tests/model/attention/catalog/scenes.h"
 #include "tests/model/gradient_check.h"
+#include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/tolerances.h"
 
@@ -78,8 +79,7 @@ TEST_F(AttentionFiles, ParametersMasksAndGradientsGoInAndOut) {
   file.tensors["graph.weights"] = at::ones(inputs_.graph.neighbors.sizes(), at::kDouble);
   ASSERT_TRUE(WriteTensorFile(input_, file).ok());
   AttentionRun run{"gdk", nlohmann::json::object(), "fastmult", input_, output_, true};
-  const auto result = attention::RunAttentionFile(run);
-  ASSERT_TRUE(result.ok()) << result.status().ToString();
+  const auto result = Must(attention::RunAttentionFile(run));
   const TensorFile fast = ReadTensorFile(output_).value();
   EXPECT_TRUE(AreEqual(fast.tensors.at("parameters.lambda"), file.tensors["parameters.lambda"]));
   EXPECT_EQ(fast.tensors.at("mask").sizes(), (std::vector<std::int64_t>{2, 12, 12}));
@@ -117,10 +117,9 @@ TEST_F(AttentionFiles, TheWayThatWasUsedIsWritten) {
       {"softmax", "dense"}, {"gat", "pairs"}, {"linear_relu", "features"}, {"gcn", "pairs"}};
   for (const auto& [mechanism, way] : ways) {
     for (const char* asked : {"", "auto"}) {
-      const auto result = attention::RunAttentionFile(
-          {mechanism, nlohmann::json::object(), asked, input_, output_, false});
-      ASSERT_TRUE(result.ok()) << result.status().ToString();
-      EXPECT_EQ(result->at("way"), way) << mechanism;
+      const auto result = Must(attention::RunAttentionFile(
+          {mechanism, nlohmann::json::object(), asked, input_, output_, false}));
+      EXPECT_EQ(result.at("way"), way) << mechanism;
     }
     EXPECT_EQ(ReadTensorFile(output_)->metadata.at("way"), way) << mechanism;
   }
@@ -128,12 +127,11 @@ TEST_F(AttentionFiles, TheWayThatWasUsedIsWritten) {
 
 TEST_F(AttentionFiles, TheLargestLogitOfPlacesIsReported) {
   AttentionRun run{"flt_gm", nlohmann::json::object(), "", input_, output_, false, true};
-  const auto result = attention::RunAttentionFile(run);
-  ASSERT_TRUE(result.ok()) << result.status().ToString();
+  const auto result = Must(attention::RunAttentionFile(run));
   const auto made =
       attention::Attention::Make(*attention::FindMechanism("flt_gm").value(), run.options);
   const torch::Tensor largest = made->LargestPositionLogits(inputs_).value();
-  const auto reported = result->at("largest_position_logit").get<std::vector<double>>();
+  const auto reported = result.at("largest_position_logit").get<std::vector<double>>();
   ASSERT_EQ(reported.size(), 2u);
   EXPECT_TRUE(AreEqual(at::tensor(reported, at::kDouble), largest));
   run.with_largest_logit = false;
@@ -180,13 +178,12 @@ TEST_F(AttentionFiles, WalksForAnErrorAreThoseOfTheory) {
   const std::string path = folder_.File("ring.safetensors");
   ASSERT_TRUE(WriteTensorFile(path, file).ok());
   const nlohmann::json options{{"hops", 2}, {"halt_probability", 0.5}, {"walks", 4}};
-  const auto bound = attention::BoundWalks({options, path, 1.0, 0.05});
-  ASSERT_TRUE(bound.ok()) << bound.status().ToString();
-  EXPECT_NEAR(bound->at("largest_step_load").get<double>(), 2, kDoubleSumTolerance);
+  const auto bound = Must(attention::BoundWalks({options, path, 1.0, 0.05}));
+  EXPECT_NEAR(bound.at("largest_step_load").get<double>(), 2, kDoubleSumTolerance);
   // 1 + 2 (0.3) + 4 (0.1), the larger of the heads.
-  EXPECT_NEAR(bound->at("load_norm").get<double>(), 2, kDoubleSumTolerance);
-  EXPECT_EQ(bound->at("walks"), WalksForBound(1.0, 0.05, 2));
-  EXPECT_EQ(bound->at("entries"), 4 * 7);
+  EXPECT_NEAR(bound.at("load_norm").get<double>(), 2, kDoubleSumTolerance);
+  EXPECT_EQ(bound.at("walks"), WalksForBound(1.0, 0.05, 2));
+  EXPECT_EQ(bound.at("entries"), 4 * 7);
   EXPECT_TRUE(attention::BoundWalks({options, path, 1e-9, 0.05})->at("walks").is_null());
   EXPECT_TRUE(attention::BoundWalks({{{"hops", 2}, {"halt_probability", 0}}, path})
                   ->at("entries")
@@ -207,9 +204,9 @@ TEST(AttentionDescriptions, AreThoseOfTheCatalogue) {
     const auto& fast_ways = entry.at("fast_ways");
     EXPECT_EQ(entry.at("dense_up_to").is_null(), fast_ways.size() == 1) << entry;
     EXPECT_EQ(entry.at("fast_options").empty(), fast_ways == entry.at("ways")) << entry;
-    const auto description = attention::DescribeMechanism(entry.at("name").get<std::string>());
-    ASSERT_TRUE(description.ok());
-    EXPECT_TRUE(description->at("options").is_array());
+    const auto description =
+        Must(attention::DescribeMechanism(entry.at("name").get<std::string>()));
+    EXPECT_TRUE(description.at("options").is_array());
   }
   EXPECT_EQ(attention::DescribeMechanism("nothing").status().code(), StatusCode::kNotFound);
 }
