@@ -111,10 +111,10 @@ std::vector<std::string> TaskWords() {
   return words;
 }
 
-/// "all" stands for every task that the arms can do.
+/// "all" stands for every task of the mix that the arms can do.
 void ExpandTasks(int arm_count, std::vector<std::string>& tasks) {
   if (std::find(tasks.begin(), tasks.end(), kAllTasks) == tasks.end()) return;
-  tasks = sim::TaskNames();
+  tasks = sim::MixOfTasks();
   std::erase_if(tasks, [&](const std::string& task) { return sim::ArmsOfTask(task) > arm_count; });
 }
 

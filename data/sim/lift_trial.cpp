@@ -1,9 +1,9 @@
 #include <cmath>
-#include <numbers>
 #include <optional>
 #include <utility>
 
 #include "common/transforms.h"
+#include "data/sim/can.h"
 #include "data/sim/move_can.h"
 #include "data/sim/mujoco_trial.h"
 #include "data/sim/task_geometry.h"
@@ -11,10 +11,7 @@
 namespace interlacer::sim {
 namespace {
 
-constexpr double kMissM = 0.05;   // a grasp goes to within this of where the can is seen
 constexpr double kSkinM = 0.004;  // what is seen so near to the can's surface counts as the can
-// A motion that carries on: how far the tool goes.
-constexpr double kMaxOnM = 0.20, kMaxOnUpM = 0.08;
 
 // The blind grasp: for a can in the middle of its sizes and of the table.
 constexpr double kMiddleRadiusM = 0.03, kMiddleGripM = 0.06, kMiddleAboveM = 0.15;
@@ -35,13 +32,9 @@ class LiftTrial final : public MujocoTrial {
       : MujocoTrial(std::move(parts), std::move(tools)) {}
 
   double half_height_m() const { return object().half_size_m[2]; }
-  double closed_m() const { return HoldingOpeningM(*setup().model, object().half_size_m[0]); }
-  /// An arm whose fingers were told to close, or -1.
-  int ClosedArm() const;
+  CanSize can() const { return {object().half_size_m[0], half_height_m()}; }
   /// Mean of the can's points that the cameras show; absent where they show none.
   std::optional<Vec3d> Seen() const;
-  StatusOr<TrialMotion> Grasp(int step_count, RandomSequence random) const;
-  StatusOr<TrialMotion> GoOn(int step_count, int arm, RandomSequence random) const;
 
   Vec3d seen_m_{};  ///< newest place of the can that cameras showed
 };
@@ -94,62 +87,15 @@ bool LiftTrial::CanBring(const Vec3d& goal_m) const {
   return false;
 }
 
-int LiftTrial::ClosedArm() const {
-  for (int arm = 0; arm < setup().arm_count; ++arm) {
-    if (std::abs(tools()[arm].opening_m - closed_m()) < 1e-9) return arm;
-  }
-  return -1;
-}
-
-/// As the task's script grasps and carries, to a place that may be beside the can.
-StatusOr<TrialMotion> LiftTrial::Grasp(int step_count, RandomSequence random) const {
-  const auto arm = static_cast<int>(random.Below(static_cast<std::uint32_t>(setup().arm_count)));
-  const double speed_m = random.Uniform(kMinCarrySpeedM, kMaxCarrySpeedM);
-  CanGrasp grasp;
-  // Evenly over a disc.
-  const double aside_m = kMissM * std::sqrt(random.Uniform(0, 1));
-  grasp.place_m = Along(seen_m_, random.Uniform(-std::numbers::pi, std::numbers::pi), aside_m);
-  grasp.yaw_rad = random.Uniform(-kMaxGraspYawRad, kMaxGraspYawRad);
-  grasp.above_m = 2 * half_height_m() + kGraspClearanceM;
-  grasp.grip_m = half_height_m() + random.Uniform(kMinGripM, kMaxGripM);
-  grasp.carry_m = grasp.grip_m + random.Uniform(kMinRiseM, kMaxRiseM);
-  grasp.open_m = setup().model->max_opening_m;
-  grasp.closed_m = closed_m();
-  Vec3d end_m = Along(grasp.place_m, random.Uniform(-std::numbers::pi, std::numbers::pi),
-                      random.Uniform(kMinCarryM, kMaxCarryM));
-  if (!InReach(setup(), arm, grasp.place_m) || !InReach(setup(), arm, end_m) || !InCanArea(end_m)) {
-    return Mismatch(reason::ACTION_OUT_OF_RANGE, "place", "one in reach", "another");
-  }
-  ToolPath path(tools()[arm]);
-  AppendGrasp(grasp, speed_m, &path);
-  ToolTarget goal = path.end();
-  end_m[2] = grasp.carry_m;
-  goal.position_m = end_m;
-  path.MoveTo(goal, speed_m);
-  return MotionOf(step_count, arm, std::move(path));
-}
-
-/// With fingers as they are to another place.
-StatusOr<TrialMotion> LiftTrial::GoOn(int step_count, int arm, RandomSequence random) const {
-  ToolTarget goal = tools()[arm];
-  const double length_m = random.Uniform(0, kMaxOnM);
-  goal.position_m =
-      Along(goal.position_m, random.Uniform(-std::numbers::pi, std::numbers::pi), length_m);
-  goal.position_m[2] += random.Uniform(-kMaxOnUpM, kMaxOnUpM);
-  if (!InReach(setup(), arm, goal.position_m) || !InCanArea(goal.position_m) ||
-      goal.position_m[2] < half_height_m() + kMinGripM) {
-    return Mismatch(reason::ACTION_OUT_OF_RANGE, "place", "one in reach", "another");
-  }
-  ToolPath path(tools()[arm]);
-  path.MoveTo(goal, random.Uniform(kMinCarrySpeedM, kMaxCarrySpeedM));
-  return MotionOf(step_count, arm, std::move(path));
-}
-
 std::vector<TrialMotion> LiftTrial::Propose(int count, int step_count, std::uint64_t seed) const {
-  const int closed_arm = ClosedArm();
-  return DrawMotions(count, seed, [&](RandomSequence random) {
+  const int closed_arm = ClosedArm(setup(), can(), tools());
+  return DrawMotions(count, seed, [&](RandomSequence random) -> StatusOr<TrialMotion> {
     const bool goes_on = random.Below(2) == 0 && closed_arm >= 0;
-    return goes_on ? GoOn(step_count, closed_arm, random) : Grasp(step_count, random);
+    const std::optional<ArmPath> drawn =
+        goes_on ? DrawCarryOn(setup(), can(), closed_arm, tools()[closed_arm], random)
+                : DrawGraspNear(setup(), can(), seen_m_, tools(), random);
+    if (drawn) return MotionOf(step_count, drawn->arm, drawn->path);
+    return Mismatch(reason::ACTION_OUT_OF_RANGE, "place", "one in reach", "another");
   });
 }
 

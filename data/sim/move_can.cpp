@@ -8,12 +8,8 @@
 namespace interlacer::sim {
 namespace {
 
-// Where a can stands.
-constexpr double kCanAreaHalfX = 0.18;
-constexpr double kCanAreaHalfY = 0.22;
 constexpr int kCarryTries = 64;
 
-constexpr double kSqueezeM = 0.006;  // how much further than the can the fingers want to close
 constexpr double kSetDownGapM = 0.001;
 // A can let go in motion: way of the tool in one step; the fingers open by so little that they come
 // off it half-way, at full speed.
@@ -29,10 +25,6 @@ constexpr double kMaxOnBoardShare = 0.2;
 constexpr double kMaxOffBoardShare = 0.9;
 constexpr double kBoardKg = 0.8;
 
-constexpr double kRimHalfHeightM = 0.003;
-constexpr double kRimShare = 0.9;  // of the can's radius
-constexpr Rgb kTin = {0.72, 0.73, 0.75};
-
 // What an episode must show.
 constexpr double kLiftedM = 0.10;
 constexpr double kStandsWithinM = 0.004;
@@ -43,49 +35,7 @@ constexpr double kUntouchedM = 0.01;
 constexpr double kMaxBoardM = 0.035;  // the can may come to rest on the board
 constexpr double kTableMarginM = 0.05;
 
-/// The can in its colour with a rim of tin at both ends.
-SceneObject MakeCan(double radius_m, double half_height_m, const Rgb& color, double mass_kg) {
-  SceneObject can;
-  can.name = "can";
-  can.shape = ObjectShape::kCylinder;
-  can.half_size_m = {radius_m, radius_m, half_height_m};
-  can.color = color;
-  can.mass_kg = mass_kg;
-  can.rolling_friction_m = 0.003;
-  for (const double end : {-1.0, 1.0}) {
-    ObjectPart rim;
-    rim.shape = ObjectShape::kCylinder;
-    rim.half_size_m = {kRimShare * radius_m, kRimShare * radius_m, kRimHalfHeightM};
-    // Its face stands out by half a millimetre to avoid z-fighting.
-    rim.object_from_part.translation_m = {0, 0, end * (half_height_m - kRimHalfHeightM + 5e-4)};
-    rim.color = kTin;
-    rim.solid = false;
-    can.parts.push_back(rim);
-  }
-  return can;
-}
-
 }  // namespace
-
-bool InCanArea(const Vec3d& place_m) {
-  return std::abs(place_m[0]) < kCanAreaHalfX && std::abs(place_m[1]) < kCanAreaHalfY;
-}
-
-double HoldingOpeningM(const ArmModel& model, double radius_m) {
-  return radius_m - model.finger_gap_m - kSqueezeM;
-}
-
-void AppendGrasp(const CanGrasp& grasp, double speed_m, ToolPath* path) {
-  ToolTarget goal = {grasp.place_m, grasp.yaw_rad, grasp.open_m};
-  goal.position_m[2] = grasp.above_m;
-  path->MoveTo(goal, speed_m);
-  goal.position_m[2] = grasp.grip_m;
-  path->MoveTo(goal, speed_m);
-  goal.opening_m = grasp.closed_m;
-  path->MoveTo(goal, speed_m);
-  goal.position_m[2] = grasp.carry_m;
-  path->MoveTo(goal, speed_m);
-}
 
 MoveCan::MoveCan(const RobotSetup& robot, RandomSequence random, ColorSet colors, CanEnding ending)
     : robot_(robot),
@@ -93,8 +43,7 @@ MoveCan::MoveCan(const RobotSetup& robot, RandomSequence random, ColorSet colors
       colors_(colors),
       ending_(ending),
       speed_m_(random_.Uniform(kMinCarrySpeedM, kMaxCarrySpeedM)),
-      radius_m_(random_.Uniform(0.025, 0.034)),
-      half_height_m_(random_.Uniform(0.045, 0.06)),
+      can_(DrawCanSize(random_)),
       tool_(robot.arm_count),
       path_(robot.arm_count) {}
 
@@ -107,9 +56,9 @@ std::string MoveCan::Text() const {
 ToolTargets MoveCan::Prepare(Scene& scene) {
   const NamedColor& color = DrawColor(random_, ObjectColors(colors_));
   color_name_ = color.name;
-  SceneObject can = MakeCan(radius_m_, half_height_m_, color.color, random_.Uniform(0.10, 0.25));
+  SceneObject can = MakeCan(can_, color.color, random_.Uniform(0.10, 0.25));
   can.world_from_object = {{random_.Uniform(-kCanAreaHalfX, kCanAreaHalfX),
-                            random_.Uniform(-kCanAreaHalfY, kCanAreaHalfY), half_height_m_},
+                            random_.Uniform(-kCanAreaHalfY, kCanAreaHalfY), can_.half_height_m},
                            YawQuaternion(random_.Uniform(0, 2))};
   scene.objects.push_back(can);
   scene.has_grasps = true;
@@ -149,7 +98,7 @@ SceneObject MoveCan::DrawBoard(const Vec3d& end_m, double bearing_rad) {
                        random_.Uniform(0.010, 0.015)};
   board.color = DrawColor(random_, ObjectColors(colors_)).color;
   board.mass_kg = kBoardKg;
-  const double edge_m = random_.Uniform(-kMaxOnBoardShare, kMaxOffBoardShare) * radius_m_;
+  const double edge_m = random_.Uniform(-kMaxOnBoardShare, kMaxOffBoardShare) * can_.radius_m;
   board.world_from_object = {Along(end_m, bearing_rad, edge_m + board.half_size_m[0]),
                              YawQuaternion(bearing_rad)};
   board.world_from_object.translation_m[2] = board.half_size_m[2];
@@ -165,12 +114,12 @@ std::optional<Vec3d> MoveCan::PlanCarry(const Vec3d& can_m) {
   ToolPath& path = path_[arm];
   CanGrasp grasp;
   grasp.place_m = can_m;
-  grasp.above_m = 2 * half_height_m_ + kGraspClearanceM;
-  grasp.grip_m = half_height_m_ + random_.Uniform(kMinGripM, kMaxGripM);
+  grasp.above_m = 2 * can_.half_height_m + kGraspClearanceM;
+  grasp.grip_m = can_.half_height_m + random_.Uniform(kMinGripM, kMaxGripM);
   grasp.carry_m = grasp.grip_m + random_.Uniform(kMinRiseM, kMaxRiseM);
   grasp.yaw_rad = random_.Uniform(-kMaxGraspYawRad, kMaxGraspYawRad);
   grasp.open_m = robot_.model->max_opening_m;
-  grasp.closed_m = HoldingOpeningM(*robot_.model, radius_m_);
+  grasp.closed_m = HoldingOpeningM(*robot_.model, can_.radius_m);
   AppendGrasp(grasp, speed_m_, &path);
   ToolTarget goal = path.end();
   const double bearing_rad = std::atan2(end_m[1] - can_m[1], end_m[0] - can_m[0]);
@@ -217,7 +166,7 @@ bool MoveCan::Succeeded(const std::vector<std::vector<Transform>>& poses_of_step
   bool fell = false;
   for (std::size_t step = 0; step < poses_of_step.size(); ++step) {
     const Transform& can = poses_of_step[step].front();
-    const double above_m = can.translation_m[2] - half_height_m_;
+    const double above_m = can.translation_m[2] - can_.half_height_m;
     const bool is_upright = Uprightness(can) > kCanUprightCosine;
     if (ending_ == CanEnding::kSetDown && !is_upright) return false;
     was_lifted |= above_m > kLiftedM;
@@ -238,7 +187,7 @@ bool MoveCan::Succeeded(const std::vector<std::vector<Transform>>& poses_of_step
   return fell && DistanceM(last.translation_m, before.translation_m) < kAtRestM &&
          std::abs(last.translation_m[0]) < kTableHalfX - kTableMarginM &&
          std::abs(last.translation_m[1]) < kTableHalfY - kTableMarginM &&
-         last.translation_m[2] < half_height_m_ + kMaxBoardM;
+         last.translation_m[2] < can_.half_height_m + kMaxBoardM;
 }
 
 }  // namespace interlacer::sim

@@ -18,6 +18,8 @@ const std::vector<std::string>& TaskNames() {
   return names;
 }
 
+const std::vector<std::string>& MixOfTasks() { return TaskNames(); }
+
 int ArmsOfTask(const std::string&) { return 1; }
 
 StatusOr<SimulatedEpisode> SimulateEpisode(const SimulateOptions&) { return NotBuilt(); }

@@ -1,5 +1,6 @@
 #include "data/sim/tasks.h"
 
+#include "data/sim/grasp_can.h"
 #include "data/sim/move_can.h"
 #include "data/sim/push_block.h"
 #include "data/sim/sweep.h"
@@ -7,6 +8,15 @@
 namespace interlacer::sim {
 
 const std::vector<std::string>& TaskNames() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all = MixOfTasks();
+    all.emplace_back("grasp_can");
+    return all;
+  }();
+  return names;
+}
+
+const std::vector<std::string>& MixOfTasks() {
   static const std::vector<std::string> names = {"push_block", "lift_can", "drop_can", "sweep"};
   return names;
 }
@@ -25,6 +35,7 @@ StatusOr<std::unique_ptr<Task>> MakeTask(const std::string& name, const RobotSet
   if (name == "lift_can")
     task = std::make_unique<MoveCan>(robot, random, colors, CanEnding::kSetDown);
   if (name == "drop_can") task = std::make_unique<MoveCan>(robot, random, colors, CanEnding::kDrop);
+  if (name == "grasp_can") task = std::make_unique<GraspCan>(robot, random, colors);
   if (name == "sweep") task = std::make_unique<Sweep>(robot, random, colors);
   if (task != nullptr) return task;
   std::string known;

@@ -20,7 +20,9 @@ constexpr double kTaskRestM = 1e-3;  // travel of things that nobody touches
 constexpr double kSlipM = 0.02;      // of a held can against its gripper
 constexpr double kSunkM = 0.003;     // of anything into the table
 constexpr double kUpright = 0.99;
-constexpr double kBoardM = 0.035;  // the thickest board that a can may come to rest on
+constexpr double kLies = 0.2;       // uprightness
+constexpr double kClosesM = 0.005;  // fingers, in one step
+constexpr double kBoardM = 0.035;   // the thickest board that a can may come to rest on
 constexpr int kStepCount = 24;
 
 SimulatedEpisode Simulate(const std::string& task, std::uint64_t seed, bool still = false) {
@@ -120,6 +122,51 @@ TEST_P(ScriptedTasksTest, SweptLitterEndsInThePan) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, ScriptedTasksTest, ::testing::Values(1, 2),
                          ::testing::PrintToStringParamName());
+
+/// What comes of the grasps at a can.
+struct GraspCounts {
+  int held = 0, missed = 0, thrown_over = 0, lay_at_first = 0;
+};
+
+GraspCounts CountGrasps(const SimulatedEpisode& episode) {
+  constexpr std::size_t kAfterSteps = 3;
+  GraspCounts counts;
+  const auto can = [&](std::size_t s) { return episode.steps[s].world_from_object.front(); };
+  const bool stood = Uprightness(can(0)) > kUpright;
+  counts.lay_at_first = stood ? 0 : 1;
+  counts.thrown_over = stood && Uprightness(can(episode.steps.size() - 1)) < kLies ? 1 : 0;
+  for (std::size_t s = 1; s + kAfterSteps < episode.steps.size(); ++s) {
+    for (int arm = 0; arm < 2; ++arm) {
+      const int gripper = arm * kArmColumns + kJointCount;
+      const auto opening_m = [&](std::size_t at) { return episode.steps[at].commanded[gripper]; };
+      if (opening_m(s) > opening_m(s - 1) - kClosesM) continue;
+      const Vec3d before_m = can(s - 1).translation_m, after_m = can(s + kAfterSteps).translation_m;
+      counts.held += after_m[2] - before_m[2] > kLiftedM ? 1 : 0;
+      counts.missed += DistanceM(before_m, after_m) < kTaskRestM ? 1 : 0;
+    }
+  }
+  return counts;
+}
+
+TEST(GraspCanTest, SomeGraspsHoldSomeMissAndSomeThrowOver) {
+  GraspCounts all;
+  for (std::uint64_t seed = 30000; seed < 30012; ++seed) {
+    const SimulatedEpisode episode = Simulate("grasp_can", seed);
+    ASSERT_EQ(episode.steps.size(), static_cast<std::size_t>(kStepCount));
+    for (const SimulatedStep& step : episode.steps) {
+      EXPECT_TRUE(WithinTheTable(step.world_from_object.front()));
+    }
+    const GraspCounts counts = CountGrasps(episode);
+    all.held += counts.held;
+    all.missed += counts.missed;
+    all.thrown_over += counts.thrown_over;
+    all.lay_at_first += counts.lay_at_first;
+  }
+  EXPECT_GE(all.held, 3);
+  EXPECT_GE(all.missed, 3);
+  EXPECT_GE(all.thrown_over, 1);
+  EXPECT_GE(all.lay_at_first, 1);
+}
 
 TEST(StillTasksTest, NothingMovesByItself) {
   for (const std::string& task : TaskNames()) {

@@ -128,8 +128,11 @@ TEST(SimulatorTest, PushMovesTheBlockAndBothArms) {
   for (const double travel_m : tool_travel_m) EXPECT_GT(travel_m / 23, 0.04);
 }
 
-TEST(SimulatorTest, MotionSeedsShareTheSceneAndItsFirstTwoSteps) {
+class MotionSeedTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(MotionSeedTest, MotionsShareTheSceneAndItsFirstTwoSteps) {
   SimulateOptions options = Options(21, 8);
+  options.task = GetParam();
   options.motion_seed = 1;
   const SimulatedEpisode one = Simulate(options);
   EXPECT_EQ(Hash(one), Hash(Simulate(options)));
@@ -147,6 +150,8 @@ TEST(SimulatorTest, MotionSeedsShareTheSceneAndItsFirstTwoSteps) {
   }
   EXPECT_NE(one.steps[2].commanded, two.steps[2].commanded);
 }
+INSTANTIATE_TEST_SUITE_P(Tasks, MotionSeedTest, ::testing::Values("push_block", "grasp_can"),
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST(SimulatorTest, AMotionSeedNeedsATaskThatDrawsItsMotion) {
   SimulateOptions options = Options(21, 3);
