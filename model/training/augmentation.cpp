@@ -1,5 +1,10 @@
 #include "model/training/augmentation.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
 #include "common/transforms.h"
 
 namespace interlacer {
@@ -28,6 +33,29 @@ void TurnSample(double yaw_rad, TrainingSample* sample) {
   for (std::vector<SupervisedView>& views : sample->target_steps) {
     for (SupervisedView& view : views) {
       view.camera.world_from_camera = Compose(turn, view.camera.world_from_camera);
+    }
+  }
+}
+
+void RecolorSample(RandomSequence random, TrainingSample* sample) {
+  std::array<std::size_t, 3> from{0, 1, 2};
+  std::swap(from[0], from[random.Below(3)]);
+  std::swap(from[1], from[1 + random.Below(2)]);
+  std::array<std::array<std::uint8_t, 256>, 3> table{};
+  for (auto& values : table) {
+    const double factor = random.Uniform(kMinChannelFactor, kMaxChannelFactor);
+    for (std::size_t value = 0; value < values.size(); ++value) {
+      values[value] = static_cast<std::uint8_t>(
+          std::min(255L, std::lround(factor * static_cast<double>(value))));
+    }
+  }
+  for (LiftedTime* time : {&sample->older, &sample->newer}) {
+    for (RgbImage& image : time->images) {
+      for (std::size_t i = 0; i + 2 < image.pixels.size(); i += 3) {
+        const std::array<std::uint8_t, 3> was{image.pixels[i], image.pixels[i + 1],
+                                              image.pixels[i + 2]};
+        for (std::size_t c = 0; c < 3; ++c) image.pixels[i + c] = table[c][was[from[c]]];
+      }
     }
   }
 }

@@ -12,6 +12,7 @@
 #include "common/random.h"
 #include "common/thread_pool.h"
 #include "model/cuda/device_choice.h"
+#include "model/device_limits.h"
 #include "model/runtime/torch_errors.h"
 #include "model/training/augmentation.h"
 #include "model/training/distributed_training.h"
@@ -26,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Draws of RandomStream::kAugmentation.
-constexpr std::uint32_t kDensityDraw = 0, kYawDraw = 1;
+constexpr std::uint32_t kDensityDraw = 0, kYawDraw = 1, kColorDraw = 2;
 
 /// Freezes or frees encoder and radiance field; the optimizer skips parameters without a gradient.
 void SetAppearanceTrainable(WorldModel* model, bool learns) {
@@ -66,13 +67,18 @@ SampleRequest RequestAt(const RunConfig& config, std::uint64_t seed, std::int64_
   return request;
 }
 
-/// Turns the sequence by an angle of its own, where the configuration asks for it.
+/// Turns the sequence by an angle of its own and gives it colours of its own, where the
+/// configuration asks for it.
 void Augment(const TrainingConfig& training, std::uint64_t seed, std::int64_t index,
              TrainingSample* sample) {
-  if (!training.random_yaw) return;
-  RandomSequence random(seed, RandomStream::kAugmentation, static_cast<std::uint32_t>(index),
-                        kYawDraw);
-  TurnSample(random.Uniform(0, 2 * std::numbers::pi), sample);
+  const auto draws = [&](std::uint32_t what) {
+    return RandomSequence(seed, RandomStream::kAugmentation, static_cast<std::uint32_t>(index),
+                          what);
+  };
+  if (training.random_yaw) {
+    TurnSample(draws(kYawDraw).Uniform(0, 2 * std::numbers::pi), sample);
+  }
+  if (training.random_colors) RecolorSample(draws(kColorDraw), sample);
 }
 
 /// A device takes a sequence in less time than a core needs to decode one.

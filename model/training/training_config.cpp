@@ -39,6 +39,7 @@ OrderedJson TrainingToJson(const TrainingConfig& c) {
   if (c.random_background) out["random_background"] = true;
   if (c.min_particle_share != 1) out["min_particle_share"] = c.min_particle_share;
   if (c.random_yaw) out["random_yaw"] = true;
+  if (c.random_colors) out["random_colors"] = true;
   if (c.freeze_appearance) out["freeze_appearance"] = true;
   if (c.stop_when_flat.window > 0) {
     out["stop_when_flat"] = {{"window", c.stop_when_flat.window},
@@ -71,6 +72,7 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
                                           "random_background",
                                           "min_particle_share",
                                           "random_yaw",
+                                          "random_colors",
                                           "freeze_appearance",
                                           "displacement_weight",
                                           "stretch_weight",
@@ -106,6 +108,7 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
   INTERLACER_ASSIGN_OR_RETURN(c.min_particle_share,
                               o.GetOr<double>("min_particle_share", c.min_particle_share));
   INTERLACER_ASSIGN_OR_RETURN(c.random_yaw, o.GetOr<bool>("random_yaw", c.random_yaw));
+  INTERLACER_ASSIGN_OR_RETURN(c.random_colors, o.GetOr<bool>("random_colors", c.random_colors));
   INTERLACER_ASSIGN_OR_RETURN(c.freeze_appearance,
                               o.GetOr<bool>("freeze_appearance", c.freeze_appearance));
   INTERLACER_ASSIGN_OR_RETURN(c.displacement_weight,
@@ -229,6 +232,9 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
   }
   INTERLACER_RETURN_IF_ERROR(require(c.video_weight > 0 || c.track_weight > 0, "video_weight",
                                      "> 0 without a track_weight", c.video_weight));
+  INTERLACER_RETURN_IF_ERROR(
+      require(!c.random_colors || (c.video_weight == 0 && c.reconstruction_weight == 0),
+              "random_colors", "false where views are rendered", c.random_colors));
   INTERLACER_RETURN_IF_ERROR(require(c.moving_sequence_share >= 0 && c.moving_sequence_share <= 1,
                                      "moving_sequence_share", "0..1", c.moving_sequence_share));
   INTERLACER_RETURN_IF_ERROR(require(c.min_particle_share > 0 && c.min_particle_share <= 1,

@@ -54,6 +54,10 @@ struct TrainingConfig {
   /// workspace: where things are then tells little about how they move. Ours; false is the paper's
   /// training.
   bool random_yaw = false;
+  /// Gives each sequence colours of its own (augmentation.h), so that motions do not depend on the
+  /// colours of the data set's objects. Only where nothing is rendered. Ours; false is the paper's
+  /// training.
+  bool random_colors = false;
   /// Regularisation weight on mean particle displacement, per metre, in each predicted step, beside
   /// the squared colour error. Images hardly determine where particles of one colour go; a small
   /// weight keeps particles still that nothing moves. Before the model has learnt that arms move at

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numbers>
+#include <set>
+#include <vector>
 
 #include "common/transforms.h"
 #include "model/training/sample_source.h"
@@ -40,6 +43,36 @@ TEST(TurnSample, AQuarterTurnsEveryPlaceAroundTheMiddleOfTheWorkspace) {
   const Vec3d ahead = Apply(sample.target_steps[0][0].camera.world_from_camera, {0, 1, 0});
   EXPECT_NEAR(ahead[0], 1, kTurnedToleranceM);
   EXPECT_NEAR(ahead[1], 2, kTurnedToleranceM);
+}
+
+TEST(RecolorSample, AllImagesGetOneShuffleAndOneFactorAChannel) {
+  TrainingSample original;
+  RgbImage image;
+  image.width_px = 2;
+  image.height_px = 1;
+  image.pixels = {10, 20, 40, 100, 0, 250};
+  original.older.images = original.newer.images = {image, image};
+  original.target_steps = {{{{}, image, {}, {}, {}}}};
+  std::set<std::vector<std::uint8_t>> seen;
+  for (std::uint32_t draw = 0; draw < 20; ++draw) {
+    TrainingSample sample = original;
+    RecolorSample(RandomSequence(1, RandomStream::kAugmentation, draw, 0), &sample);
+    const std::vector<std::uint8_t>& p = sample.newer.images[0].pixels;
+    for (const LiftedTime* time : {&sample.older, &sample.newer}) {
+      for (const RgbImage& each : time->images) EXPECT_EQ(each.pixels, p);
+    }
+    EXPECT_EQ(sample.target_steps[0][0].color.pixels, image.pixels);
+    // Where a pixel had nothing of a channel, exactly one channel has nothing.
+    EXPECT_EQ(std::count(p.begin() + 3, p.end(), 0), 1);
+    for (int c = 0; c < 3; ++c) {
+      const auto within = [&](int was) {
+        return p[c] >= kMinChannelFactor * was - 1 && p[c] <= kMaxChannelFactor * was + 1;
+      };
+      EXPECT_TRUE(within(10) || within(20) || within(40)) << int{p[c]};
+    }
+    seen.insert(p);
+  }
+  EXPECT_GE(seen.size(), 15u);
 }
 
 class TurnedSequence : public testing::TrainerFixture {};

@@ -30,9 +30,9 @@ TEST(TrainingConfig, PresetsRoundTripThroughJson) {
 
 TEST(TrainingConfig, SupervisionBesideVideoIsWrittenWhereItIsOn) {
   RunConfig run = PresetRunConfig("paper").value();
-  for (const char* key :
-       {"video_weight", "depth_weight", "track_weight", "moving_sequence_share",
-        "random_background", "min_particle_share", "random_yaw", "freeze_appearance"}) {
+  for (const char* key : {"video_weight", "depth_weight", "track_weight", "moving_sequence_share",
+                          "random_background", "min_particle_share", "random_yaw", "random_colors",
+                          "freeze_appearance"}) {
     EXPECT_EQ(RunConfigToJson(run).find(key), std::string::npos) << key;
   }
   TrainingConfig& training = run.training;
@@ -42,8 +42,19 @@ TEST(TrainingConfig, SupervisionBesideVideoIsWrittenWhereItIsOn) {
   training.track_weight = 2;
   training.moving_sequence_share = 0.5;
   training.random_background = training.random_yaw = training.freeze_appearance = true;
+  training.random_colors = true;
+  training.reconstruction_weight = 0;
   training.min_particle_share = 0.25;
   EXPECT_EQ(ParseRunConfigJson(RunConfigToJson(run)).value().training, training);
+}
+
+TEST(TrainingConfig, RandomColorsAreRefusedWhereViewsAreRendered) {
+  TrainingConfig training;
+  training.random_colors = true;
+  EXPECT_EQ(ValidateTrainingConfig(training).field(), "training.random_colors");
+  training.video_weight = training.reconstruction_weight = 0;
+  training.track_weight = 1;
+  EXPECT_TRUE(ValidateTrainingConfig(training).ok());
 }
 
 TEST(TrainingConfig, AStoppingRuleIsWrittenWhereItIsOn) {
