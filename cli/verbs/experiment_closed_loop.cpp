@@ -104,6 +104,9 @@ void AddClosedLoopExperiment(CLI::App* experiment, VerbTable* verbs) {
   verb->add_option("--seed", options.sim.seed, "Seed of the first scene; the next ones follow")
       ->capture_default_str()
       ->check(ZeroOrMore());
+  verb->add_option("--split", "Whose scenes: train, val or test")
+      ->default_str(sim::NameOf(options.sim.split))
+      ->check(ParsedInto(&options.sim.split, sim::ParseSplit));
   verb->add_option("--choosers", arguments->choosers, "Who decides; default all")
       ->delimiter(',')
       ->check(CLI::IsMember(ChooserWords()));
