@@ -11,6 +11,7 @@
 /// Thread-safety: pure functions; they use common/thread_pool.h inside.
 /// Source: grf-masking, Sec. 3.1 (power series of the adjacency), App. C.3 (k = 3, 3 hops).
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -20,6 +21,13 @@
 namespace interlacer {
 
 inline constexpr int kMaxHops = 3;
+
+/// Number of walks of kMaxHops hops from a node with `degree` neighbours, each kept apart; the walk
+/// that stays where it is counts where there are none.
+constexpr std::int64_t WalkCount(std::int64_t degree) {
+  static_assert(kMaxHops == 3);
+  return degree > 0 ? degree * degree * degree : 1;
+}
 
 /// Merges the lists of up to two hops of a root's neighbours, and those of one hop before them.
 StatusOr<WalkLists> BuildWalkLists(const KnnGraph& graph);

@@ -11,11 +11,13 @@
 /// Threads: value types and pure functions.
 /// Source: grf-masking, App. C.3; hd-vpd.
 
+#include <array>
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/geometry.h"
@@ -174,11 +176,16 @@ std::vector<std::string_view> PresetNames();
 /// The configuration with another local layer in place of attention, for comparisons at equal size:
 /// "grf_ones" is grf_exact with MaskPositivity::kOnes. Messages get the width at which the layer
 /// has as many parameters as attention; with `none` the remaining feed-forward layers get the
-/// parameters of the local layer and its own. CONFIG_INVALID for an unknown name (LocalLayerName).
+/// parameters of the local layer and its own. CONFIG_INVALID for a name that is
+/// not in LocalVariantNames.
 StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_view name);
 
-/// Number of neighbours that the local layer looks for: of a token, or of an anchor.
+/// Number of neighbours that the local layer looks for: of a token, or of an anchor; 0 without a
+/// graph.
 int LocalNeighborCount(const InterlacerConfig& config);
+
+/// Whether the masks of all steps are packed (model/ops/walk_mask.h).
+bool PacksWalks(const InterlacerConfig& config);
 
 /// Checks limits, divisibility, agreement of the parts, and that this build supports them.
 Status ValidateConfig(const InterlacerConfig& config);
@@ -196,6 +203,16 @@ StatusOr<InterlacerConfig> ParseConfigJson(std::string_view text);
 
 /// Layer kinds in one word, such as "grf_exact+linear_relu".
 std::string AttentionVariant(const InterlacerConfig& config);
+/// Local layers by their names in configurations.
+inline constexpr std::array<std::pair<LocalLayer, std::string_view>, 6> kLocalLayers{
+    {{LocalLayer::kGrfExact, "grf_exact"},
+     {LocalLayer::kGrfSampled, "grf_sampled"},
+     {LocalLayer::kMessagePassing, "message_passing"},
+     {LocalLayer::kUnmasked, "unmasked"},
+     {LocalLayer::kNone, "none"},
+     {LocalLayer::kMechanism, "mechanism"}}};
 std::string_view LocalLayerName(LocalLayer kind);
+/// What WithLocalLayer takes, with commas between.
+std::string LocalVariantNames();
 
 }  // namespace interlacer

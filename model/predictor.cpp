@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "model/device_limits.h"
 #include "model/files/checkpoint.h"
 #include "model/lifting/kinematic_rows.h"
 #include "model/lifting/lifted_scene.h"

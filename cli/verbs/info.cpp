@@ -56,23 +56,6 @@ StatusOr<ExitCode> PrintDataset(const std::string& path, const VerbContext& cont
   return kExitDone;
 }
 
-/// Neighbours that the local layer asks the graph's index for; 0 without a graph.
-int GraphNeighbors(const InterlacerConfig& config) {
-  switch (config.network.local.kind) {
-    case LocalLayer::kGrfExact:
-    case LocalLayer::kGrfSampled:
-      return config.graph.neighbor_count;
-    case LocalLayer::kMessagePassing:
-      return config.network.local.anchor_neighbor_count;
-    case LocalLayer::kMechanism:
-      return config.network.local.mechanism->neighbor_count;
-    case LocalLayer::kUnmasked:
-    case LocalLayer::kNone:
-      break;
-  }
-  return 0;
-}
-
 /// Share of the exact neighbours that `index` finds among the newest particles of the scene.
 StatusOr<double> RecallOnScene(const std::string& episode_dir, KnnBackend index, int k,
                                Predictor* predictor) {
@@ -102,7 +85,7 @@ Status DescribeGraph(const fs::path& checkpoint, Predictor* predictor, nlohmann:
   INTERLACER_ASSIGN_OR_RETURN(const std::string text,
                               ReadTextFile(checkpoint / kCheckpointConfigFile));
   INTERLACER_ASSIGN_OR_RETURN(const InterlacerConfig config, ParseConfigJson(text));
-  const int k = GraphNeighbors(config);
+  const int k = LocalNeighborCount(config);
   if (k == 0) return Status();
   const KnnBackend index = config.graph.index;
   const std::string name(KnnBackendName(index));

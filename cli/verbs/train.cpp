@@ -13,6 +13,7 @@
 #include "common/file_io.h"
 #include "common/json.h"
 #include "common/thread_pool.h"
+#include "model/config.h"
 #include "model/training/distributed/environment.h"
 #include "model/training/trainer.h"
 
@@ -164,9 +165,9 @@ void AddTrain(CLI::App* app, VerbTable* verbs) {
   const auto arguments = std::make_shared<TrainArguments>();
   verb->add_option("--config", arguments->config, "A preset (paper, small), or a JSON file")
       ->capture_default_str();
-  verb->add_option("--variant", arguments->variant,
-                   "Local layer instead of the configuration's, at equal size: grf_exact, "
-                   "grf_ones, grf_sampled, message_passing, unmasked, none");
+  verb->add_option(
+      "--variant", arguments->variant,
+      "Local layer instead of the configuration's, at equal size: " + LocalVariantNames());
   verb->add_option("--data", arguments->data,
                    "Data set or episode, PATH or PATH=WEIGHT; may be given several times")
       ->required();

@@ -5,7 +5,7 @@
 /// Pointers are on the current device unless a name or comment says host; work goes on the given
 /// stream and a call returns before it is done. A launch that does not fit the kernels is refused
 /// with cudaErrorInvalidValue before anything is launched. Equal calls give equal bits. Includes no
-/// header of CUDA. Threads: calls may run together. Contract: common/kernels/cuda.h.
+/// header of CUDA. Threads: calls may run together.
 
 #include <cstddef>
 

@@ -11,6 +11,7 @@
 #include "model/attention/projected.h"
 #include "model/config.h"
 #include "model/layers/layers.h"
+#include "model/ops/grf_attention_op.h"
 
 namespace interlacer {
 

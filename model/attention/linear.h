@@ -22,6 +22,7 @@ class LinearReluAttention : public ProjectedAttention {
 
  private:
   int head_count_;
+  LinearAttentionForm form_;
   LinearAttentionEpsilons epsilons_;
 };
 

@@ -70,42 +70,6 @@ DeviceChoice CudaDevice(const CudaBackend* cuda, int index) {
 
 }  // namespace
 
-Status NotOnDevice(std::string field, std::string expected, std::string got,
-                   std::string_view advice) {
-  std::string message = field + ": a CUDA device has kernels for " + expected + ", got " + got;
-  return Unimplemented(reason::FEATURE_NOT_BUILT, std::move(message.append(advice)))
-      .WithField(std::move(field))
-      .WithMetadata("expected", std::move(expected))
-      .WithMetadata("got", std::move(got));
-}
-
-Status CheckFitsDevice(const InterlacerConfig& config, DeviceKind device) {
-  if (device != DeviceKind::kCuda) return Status();
-  if (config.graph.index != KnnBackend::kGrid) {
-    return NotOnDevice("graph.index", std::string(KnnBackendName(KnnBackend::kGrid)),
-                       std::string(KnnBackendName(config.graph.index)), "; use the device cpu");
-  }
-  const NetworkConfig& network = config.network;
-  for (const auto& [field, mechanism] :
-       {std::pair{"network.global.mechanism", network.global.mechanism},
-        std::pair{"network.local.mechanism", network.local.mechanism}}) {
-    if (!mechanism) continue;
-    return NotOnDevice(field, "the layers of the model's own alone", mechanism->name,
-                       "; use the device cpu");
-  }
-  const LocalLayer kind = network.local.kind;
-  if (kind != LocalLayer::kGrfExact && kind != LocalLayer::kGrfSampled) return Status();
-  for (const auto& [field, width] :
-       {std::pair{"network.width", network.width},
-        std::pair{"network.local.key_width", network.local.key_width}}) {
-    if (width <= kMaxGrfCudaWidth) continue;
-    return NotOnDevice(field,
-                       "graph attention at most " + std::to_string(kMaxGrfCudaWidth) + " wide",
-                       std::to_string(width), "; use the device cpu");
-  }
-  return Status();
-}
-
 std::string WhyTooOld(int index, int major, int minor) {
   if (major >= kLeastComputeCapabilityMajor) return {};
   return "CUDA device " + std::to_string(index) + " has compute capability " +

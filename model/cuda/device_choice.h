@@ -16,7 +16,6 @@
 
 #include "common/device.h"
 #include "common/status.h"
-#include "model/config.h"
 
 namespace interlacer {
 
@@ -37,17 +36,6 @@ StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, int index = 0);
 
 /// The CPU, where kAuto would have taken a device that does not fit the model; logged.
 DeviceChoice CpuInstead(std::string reason);
-
-/// UNIMPLEMENTED FEATURE_NOT_BUILT at `field` of a configuration: what the device's kernels support
-/// and what the configuration asks for. `advice` ends the message.
-Status NotOnDevice(std::string field, std::string expected, std::string got,
-                   std::string_view advice = "");
-
-/// UNIMPLEMENTED FEATURE_NOT_BUILT naming the field for which a device of this kind has no kernels:
-/// graph attention wider than kMaxGrfCudaWidth (256 channels), or an index other than the exact
-/// grid, or mechanisms of the attention library. Other layers that the fused kernels do not
-/// support, such as wider ones, run one by one through torch.
-Status CheckFitsDevice(const InterlacerConfig& config, DeviceKind device);
 
 /// Returns an empty string, or that the kernels need a newer device than this compute capability.
 std::string WhyTooOld(int index, int major, int minor);

@@ -43,6 +43,15 @@ std::string WhyNotFused(const CudaBackend& cuda, int width,
   return {};
 }
 
+std::string WhyNotPackedGrf(const CudaBackend& cuda, const GrfMaskedAttention& grf, int width,
+                            int packed_walks_degree) {
+  if (packed_walks_degree == 0) return "graph attention without packed walks";
+  if (grf.divides_by_walks()) return "graph attention that divides by the number of walks";
+  if (grf.key().out_width() != width) return "graph attention with keys of another width";
+  if (cuda.kernels.FitsPackedGrf(width)) return {};
+  return "no kernels of graph attention of width " + std::to_string(width);
+}
+
 /// Feed-forward layers with the memory of their packed weights.
 struct PackedFeedForward {
   torch::Tensor memory;
@@ -154,12 +163,11 @@ BoundForm BindCudaAttention(const CudaBackend& cuda, const InterlacerLayer& laye
     return {{}, std::to_string(linear->head_count()) + " heads of linear attention"};
   }
   auto grf = std::dynamic_pointer_cast<GrfMaskedAttention>(attention);
-  if (grf && packed_walks_degree > 0 && !grf->divides_by_walks() &&
-      grf->key().out_width() == width && cuda.kernels.FitsPackedGrf(width)) {
-    return {
-        FusedGrf(cuda, std::move(grf), layer, packed_walks_degree), {}, /*with_feed_forward=*/true};
-  }
-  return {{}, "graph attention without packed walks, or with keys of another width"};
+  if (!grf) return {{}, "a mechanism that has no fused form"};
+  why_not = WhyNotPackedGrf(cuda, *grf, width, packed_walks_degree);
+  if (!why_not.empty()) return {{}, std::move(why_not)};
+  return {
+      FusedGrf(cuda, std::move(grf), layer, packed_walks_degree), {}, /*with_feed_forward=*/true};
 }
 
 BoundForm BindCudaFeedForward(const CudaBackend& cuda, const InterlacerLayer& layer) {
@@ -175,13 +183,14 @@ BoundForm BindCudaFeedForward(const CudaBackend& cuda, const InterlacerLayer& la
           {}};
 }
 
-HeadForm BindCudaHead(const CudaBackend& cuda, const DynamicsHead& head,
-                      const LayerNorm& last_norm) {
+BoundHead BindCudaHead(const CudaBackend& cuda, const DynamicsHead& head,
+                       const LayerNorm& last_norm) {
   const DynamicsHead::Layers& l = head.layers();
   const int width = l.position->in_width();
-  if (!cuda.kernels.FitsDynamicsHead(width) || l.position->weight.scalar_type() != at::kFloat) {
-    return {};
+  if (!cuda.kernels.FitsDynamicsHead(width)) {
+    return {{}, "no kernel of width " + std::to_string(width)};
   }
+  if (l.position->weight.scalar_type() != at::kFloat) return {{}, "weights are not float32"};
   const DynamicsHeadLayers layers{RowNormOf(last_norm),
                                   RowNormOf(*l.position_norm),
                                   l.position->weight.const_data_ptr<float>(),
@@ -194,8 +203,8 @@ HeadForm BindCudaHead(const CudaBackend& cuda, const DynamicsHead& head,
                                   static_cast<float>(head.min_displacement_m()),
                                   l.gate ? l.gate->weight.const_data_ptr<float>() : nullptr,
                                   l.gate ? BiasOf(*l.gate) : nullptr};
-  return [&cuda, layers, width](const torch::Tensor& h, const CloudTensors& given,
-                                const CloudOrder& order) {
+  HeadForm form = [&cuda, layers, width](const torch::Tensor& h, const CloudTensors& given,
+                                         const CloudOrder& order) {
     const CloudTensors cloud{given.positions_m.contiguous(), given.features.contiguous()};
     const CloudTensors next{at::empty_like(cloud.positions_m), at::empty_like(cloud.features)};
     cuda.Check(
@@ -208,6 +217,7 @@ HeadForm BindCudaHead(const CudaBackend& cuda, const DynamicsHead& head,
         "dynamics head");
     return next;
   };
+  return {std::move(form), {}};
 }
 
 }  // namespace interlacer

@@ -29,8 +29,12 @@ BoundForm BindCudaFeedForward(const CudaBackend& cuda, const InterlacerLayer& la
 
 using HeadForm = std::function<CloudTensors(const torch::Tensor& h, const CloudTensors& cloud,
                                             const CloudOrder& order)>;
-/// DynamicsHead::forward in one launch; null where there is no kernel for the width.
-HeadForm BindCudaHead(const CudaBackend& cuda, const DynamicsHead& head,
-                      const LayerNorm& last_norm);
+struct BoundHead {
+  HeadForm form;
+  std::string why_not;
+};
+/// DynamicsHead::forward in one launch.
+BoundHead BindCudaHead(const CudaBackend& cuda, const DynamicsHead& head,
+                       const LayerNorm& last_norm);
 
 }  // namespace interlacer

@@ -102,15 +102,22 @@ BoundForm BindHostAttention(const InterlacerLayer& layer, bool packs_walks) {
   const std::string why_not =
       WhyNotFused({&attention->query(), &attention->key(), &attention->value(), &attention->out()});
   if (!why_not.empty()) return {{}, why_not};
-  const auto linear = std::dynamic_pointer_cast<LinearReluAttention>(attention);
-  if (linear && linear->query().out_width() % (linear->head_count() * kFusedLanes) == 0) {
-    return {FusedLinear(*linear, PackProjections(*layer.norm, *attention)), {}};
+  // Where the mix has no fused form, what surrounds it has.
+  std::string mix_is_not = "a mix that has no fused form";
+  if (const auto linear = std::dynamic_pointer_cast<LinearReluAttention>(attention)) {
+    if (linear->query().out_width() % (linear->head_count() * kFusedLanes) == 0) {
+      return {FusedLinear(*linear, PackProjections(*layer.norm, *attention)), {}};
+    }
+    mix_is_not = std::to_string(linear->head_count()) + " heads of linear attention";
   }
-  auto grf = std::dynamic_pointer_cast<GrfMaskedAttention>(attention);
-  if (grf && packs_walks && !grf->divides_by_walks()) {
-    return {FusedGrf(std::move(grf), PackProjections(*layer.norm, *attention)), {}};
+  if (auto grf = std::dynamic_pointer_cast<GrfMaskedAttention>(attention)) {
+    if (packs_walks && !grf->divides_by_walks()) {
+      return {FusedGrf(std::move(grf), PackProjections(*layer.norm, *attention)), {}};
+    }
+    mix_is_not = packs_walks ? "graph attention that divides by the number of walks"
+                             : "graph attention without packed walks";
   }
-  return {FusedAroundMix(attention, *layer.norm), {}};
+  return {FusedAroundMix(attention, *layer.norm), std::move(mix_is_not)};
 }
 
 BoundForm BindHostFeedForward(const InterlacerLayer& layer) {

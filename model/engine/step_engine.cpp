@@ -26,10 +26,11 @@ LayerForm TorchFeedForward(const InterlacerLayer& layer) {
   };
 }
 
-/// What multiplies in the fused layers of the host.
-std::string HostProducts(int width) {
-  const auto forms = DenseFormsOfHost(width);
-  return forms.empty() ? "torch" : forms.front()->name;
+/// What multiplies in the fused layers.
+std::string Products(const WorldModel& model, int fused_count) {
+  if (fused_count == 0) return "torch";
+  if (model.cuda() != nullptr) return "CUDA";
+  return DenseFormsOfHost(model.config().network.width).front()->name;
 }
 
 }  // namespace
@@ -38,23 +39,22 @@ StepEngine::StepEngine(WorldModel* model) : model_(model) {
   const at::NoGradGuard no_grad;
   BindTokens();
   BindLayers();
-  const bool head_is_fused = BindHead();
+  const std::string unfused_head = BindHead();
   Log(LogLevel::kInfo, "the layers of a step are bound",
       {{"device", model_->cuda() != nullptr ? "cuda" : "cpu"},
        {"fused", std::to_string(fused_count_) + " of " + std::to_string(layers_.size())},
-       {"products",
-        model_->cuda() != nullptr ? "CUDA" : HostProducts(model_->config().network.width)},
+       {"products", Products(*model_, fused_count_)},
        {"unfused", why_not_.empty() ? "none" : why_not_},
-       {"head", head_is_fused ? "fused" : "torch"}});
+       {"head", unfused_head.empty() ? "fused" : "torch: " + unfused_head}});
 }
 
 void StepEngine::BindTokens() {
   if (model_->tokens().layers().visual->weight.scalar_type() != at::kFloat) {
-    tokens_ = [this](const StepInput& input) { return model_->tokens().forward(input); };
+    tokens_ = [model = model_](const StepInput& input) { return model->tokens().forward(input); };
     return;
   }
-  tokens_ = [this](const StepInput& input) {
-    return EncodeTokens(model_->tokens(), input, model_->cuda());
+  tokens_ = [model = model_](const StepInput& input) {
+    return EncodeTokens(model->tokens(), input, model->cuda());
   };
 }
 
@@ -85,15 +85,18 @@ void StepEngine::BindLayers() {
   }
 }
 
-bool StepEngine::BindHead() {
+std::string StepEngine::BindHead() {
+  BoundHead bound{{}, "the host has no fused form"};
   if (model_->cuda() != nullptr) {
-    head_ = BindCudaHead(*model_->cuda(), model_->head(), model_->interlacer().last_norm());
+    bound = BindCudaHead(*model_->cuda(), model_->head(), model_->interlacer().last_norm());
   }
-  if (head_) return true;
-  head_ = [this](const torch::Tensor& h, const CloudTensors& cloud, const CloudOrder& order) {
-    return model_->head().forward(h, model_->interlacer().last_norm(), cloud, order);
+  head_ = std::move(bound.form);
+  if (head_) return {};
+  head_ = [model = model_](const torch::Tensor& h, const CloudTensors& cloud,
+                           const CloudOrder& order) {
+    return model->head().forward(h, model->interlacer().last_norm(), cloud, order);
   };
-  return false;
+  return std::move(bound.why_not);
 }
 
 CloudTensors StepEngine::Step(const StepInput& input) const {

@@ -31,7 +31,7 @@ class StepEngine {
 
   void BindTokens();
   void BindLayers();
-  bool BindHead();  ///< whether it has a fused form
+  std::string BindHead();  ///< why it has no fused form; empty where it has
   void Bind(BoundForm bound, LayerForm torch_form, bool selects_newer);
 
   WorldModel* model_;
@@ -39,7 +39,7 @@ class StepEngine {
   std::vector<Layer> layers_;
   HeadForm head_;
   int fused_count_ = 0;
-  std::string why_not_;  ///< the first reason against a fused form
+  std::string why_not_;  ///< the first reason against fused forms
 };
 
 }  // namespace interlacer

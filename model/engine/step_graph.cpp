@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "common/log.h"
-#include "model/graph/token_graph.h"
+#include "model/device_limits.h"
 #include "model/runtime/torch_errors.h"
 
 namespace interlacer {

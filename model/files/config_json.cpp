@@ -26,12 +26,6 @@ constexpr Words<KnnBackend, 3> kGraphIndexes{
      {KnnBackend::kFaissIvf, KnnBackendName(KnnBackend::kFaissIvf)}}};
 constexpr Words<OutlierFilterKind, 2> kOutlierFilters{
     {{OutlierFilterKind::kStatistical, "statistical"}, {OutlierFilterKind::kRadius, "radius"}}};
-constexpr Words<LocalLayer, 6> kLocalLayers{{{LocalLayer::kGrfExact, "grf_exact"},
-                                             {LocalLayer::kGrfSampled, "grf_sampled"},
-                                             {LocalLayer::kMessagePassing, "message_passing"},
-                                             {LocalLayer::kUnmasked, "unmasked"},
-                                             {LocalLayer::kNone, "none"},
-                                             {LocalLayer::kMechanism, "mechanism"}}};
 constexpr Words<MaskPositivity, 5> kMaskPositivities{
     {{MaskPositivity::kAbsCoefficients, "abs_f"},
      {MaskPositivity::kAbsMask, "abs_mask"},

@@ -143,11 +143,6 @@ std::int64_t SampledRowSize(const InterlacerConfig& config, std::int64_t degree)
   return config.graph.symmetrise ? visits : std::min(visits, reach);
 }
 
-/// Number of walks of three hops from one token.
-std::int64_t WalkCount(std::int64_t degree) {
-  return std::max<std::int64_t>(1, degree * degree * degree);
-}
-
 }  // namespace
 
 torch::Tensor CodeLoads(int out_degree, const torch::Tensor& like) {
@@ -223,8 +218,6 @@ std::shared_ptr<const WalkMask> ExactWalksOnDevice(const CudaBackend& cuda,
   return std::make_shared<WalkMask>(std::move(walks), true, CodeLoads(degree, neighbors));
 }
 
-bool CanEnumerateOnDevice(std::int64_t degree) { return WalkCount(degree) <= kMaxCudaWalks; }
-
 std::shared_ptr<const WalkMask> WeightedWalksOnDevice(const CudaBackend& cuda,
                                                       const InterlacerConfig& config,
                                                       const torch::Tensor& neighbors,
@@ -238,8 +231,6 @@ std::shared_ptr<const WalkMask> WeightedWalksOnDevice(const CudaBackend& cuda,
   local.halt_probability = 0;
   return SampledWalksOnDevice(cuda, every_walk, neighbors, positions_m, 0, with_transpose);
 }
-
-bool CanSampleOnDevice(const LocalLayerConfig& local) { return local.walk_count <= kMaxCudaWalks; }
 
 std::shared_ptr<const WalkMask> SampledWalksOnDevice(const CudaBackend& cuda,
                                                      const InterlacerConfig& config,

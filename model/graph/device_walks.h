@@ -42,17 +42,14 @@ std::shared_ptr<const WalkMask> ExactWalksOnDevice(const CudaBackend& cuda,
                                                    const torch::Tensor& neighbors,
                                                    bool with_transpose);
 
-/// Whether all walks over weighted edges with `degree` neighbours a token are few enough to
-/// enumerate.
-bool CanEnumerateOnDevice(std::int64_t degree);
+/// All walks over weighted edges; CheckDeviceGraph (model/device_limits.h) says whether they are
+/// few enough to enumerate.
 std::shared_ptr<const WalkMask> WeightedWalksOnDevice(const CudaBackend& cuda,
                                                       const InterlacerConfig& config,
                                                       const torch::Tensor& neighbors,
                                                       const torch::Tensor& positions_m,
                                                       bool with_transpose);
 
-/// Whether the samplers' kernel supports the configuration.
-bool CanSampleOnDevice(const LocalLayerConfig& local);
 std::shared_ptr<const WalkMask> SampledWalksOnDevice(const CudaBackend& cuda,
                                                      const InterlacerConfig& config,
                                                      const torch::Tensor& neighbors,

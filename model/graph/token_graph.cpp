@@ -8,10 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "common/log.h"
 #include "knn/sparse_graph.h"
 #include "knn/walk_lists.h"
 #include "model/cuda/backend.h"
-#include "model/cuda/device_choice.h"
+#include "model/device_limits.h"
 #include "model/graph/device_walks.h"
 #include "model/graph/token_neighbors.h"
 #include "model/graph/walk_sampler.h"
@@ -19,9 +20,6 @@
 
 namespace interlacer {
 namespace {
-
-/// Path counts of graphs with more neighbours do not fit a packed entry.
-constexpr int kPackedOutDegree = 3;
 
 std::vector<float> WeightsOfEdges(const InterlacerConfig& config, const SparseGraph& graph,
                                   const torch::Tensor& positions_m) {
@@ -70,15 +68,16 @@ MaskForm BindHostMask(const InterlacerConfig& config) {
   };
 }
 
+/// Graphs without a device form are built on the host and copied.
+MaskForm BindCopiedMask(const InterlacerConfig& config) {
+  return [on_host = BindHostMask(config)](const TokenSet& tokens, std::uint64_t seed) {
+    TokenSet copied = tokens;
+    copied.positions_m = tokens.positions_m.to(at::kCPU);
+    return std::make_shared<WalkMask>(on_host(copied, seed)->CopyTo(tokens.positions_m));
+  };
+}
+
 MaskForm BindDeviceMask(const InterlacerConfig& config, const CudaBackend& cuda) {
-  // Graphs without a device form are built on the host and copied.
-  if (!CheckDeviceGraph(config).ok()) {
-    return [on_host = BindHostMask(config)](const TokenSet& tokens, std::uint64_t seed) {
-      TokenSet copied = tokens;
-      copied.positions_m = tokens.positions_m.to(at::kCPU);
-      return std::make_shared<WalkMask>(on_host(copied, seed)->CopyTo(tokens.positions_m));
-    };
-  }
   const auto neighbors_of = [&cuda, config](const TokenSet& tokens) {
     return GraphOnDevice(cuda, tokens, config.graph.neighbor_count, config.graph.scope);
   };
@@ -102,10 +101,10 @@ MaskForm BindDeviceMask(const InterlacerConfig& config, const CudaBackend& cuda)
 using NearestForm = std::function<torch::Tensor(const TokenSet& tokens)>;
 
 /// The nearest tokens of every token, as anchors gather from them. [T,k] int32
-NearestForm BindNearest(const InterlacerConfig& config, const CudaBackend* cuda) {
+NearestForm BindNearest(const InterlacerConfig& config, const CudaBackend* graph_cuda) {
   const int k = config.network.local.anchor_neighbor_count;
-  if (cuda != nullptr && CheckDeviceGraph(config).ok()) {
-    return [cuda, k, scope = config.graph.scope](const TokenSet& tokens) {
+  if (graph_cuda != nullptr) {
+    return [cuda = graph_cuda, k, scope = config.graph.scope](const TokenSet& tokens) {
       return GraphOnDevice(*cuda, tokens, k, scope);
     };
   }
@@ -126,44 +125,6 @@ TokenSet Detached(const TokenSet& tokens) {
   return constant;
 }
 
-}  // namespace
-
-bool PacksWalks(const InterlacerConfig& config) {
-  return config.network.local.kind == LocalLayer::kGrfExact &&
-         config.graph.edge_weight == EdgeWeight::kUniform && !config.graph.symmetrise &&
-         config.graph.neighbor_count <= kPackedOutDegree;
-}
-
-Status CheckDeviceGraph(const InterlacerConfig& config) {
-  const LocalLayerConfig& local = config.network.local;
-  const std::int64_t k = config.graph.neighbor_count;
-  if (local.kind == LocalLayer::kGrfExact && !PacksWalks(config)) {
-    if (config.graph.symmetrise) {
-      return NotOnDevice("graph.symmetrise", "graphs of directed edges for grf_exact", "true");
-    }
-    if (!CanEnumerateOnDevice(k)) {
-      return NotOnDevice("graph.neighbor_count",
-                         "at most " + std::to_string(kPackedOutDegree) +
-                             " weighted edges at a token for grf_exact",
-                         std::to_string(k));
-    }
-  }
-  if (local.kind == LocalLayer::kGrfSampled && !CanSampleOnDevice(local)) {
-    return NotOnDevice("network.local.walk_count",
-                       "at most " + std::to_string(kMaxCudaWalks) + " walks from a token",
-                       std::to_string(local.walk_count));
-  }
-  if (local.kind == LocalLayer::kMessagePassing &&
-      local.anchor_neighbor_count > kMaxCudaNeighbors) {
-    return NotOnDevice("network.local.anchor_neighbor_count",
-                       "at most " + std::to_string(kMaxCudaNeighbors) + " neighbours of an anchor",
-                       std::to_string(local.anchor_neighbor_count));
-  }
-  return Status();
-}
-
-namespace {
-
 /// The graph of a mechanism of the library, on the host.
 TokenEdges EdgesOf(const InterlacerConfig& config, const MechanismConfig& mechanism,
                    const TokenSet& tokens) {
@@ -178,18 +139,34 @@ TokenEdges EdgesOf(const InterlacerConfig& config, const MechanismConfig& mechan
   return edges;
 }
 
+MaskForm BindMask(const InterlacerConfig& config, const CudaBackend* cuda,
+                  const CudaBackend* graph_cuda) {
+  if (cuda == nullptr) return BindHostMask(config);
+  return graph_cuda == nullptr ? BindCopiedMask(config) : BindDeviceMask(config, *graph_cuda);
+}
+
+/// Where the graph is built: on the device of the step, or null for the host; logged where the two
+/// differ.
+const CudaBackend* GraphBackend(const InterlacerConfig& config, const CudaBackend* cuda) {
+  const Status status = CheckDeviceGraph(config);
+  if (cuda == nullptr || status.ok()) return cuda;
+  Log(LogLevel::kWarning, "graphs are built on the host", {{"why", status.message()}});
+  return nullptr;
+}
+
 /// What the local layer needs if it is none of the library's.
 GraphForm BindLocalGraph(const InterlacerConfig& config, const CudaBackend* cuda) {
+  const CudaBackend* const graph_cuda = GraphBackend(config, cuda);
   switch (config.network.local.kind) {
     case LocalLayer::kGrfExact:
     case LocalLayer::kGrfSampled:
-      return [cuda, mask = cuda != nullptr ? BindDeviceMask(config, *cuda) : BindHostMask(config)](
-                 const TokenSet& tokens, std::uint64_t seed) {
+      return [cuda, mask = BindMask(config, cuda, graph_cuda)](const TokenSet& tokens,
+                                                               std::uint64_t seed) {
         return TokenGraph{tokens.positions_m, mask(Detached(tokens), seed), nullptr, cuda};
       };
     case LocalLayer::kMessagePassing:
-      return [config, cuda, nearest = BindNearest(config, cuda)](const TokenSet& tokens,
-                                                                 std::uint64_t seed) {
+      return [config, cuda, nearest = BindNearest(config, graph_cuda)](const TokenSet& tokens,
+                                                                       std::uint64_t seed) {
         const TokenSet constant = Detached(tokens);
         return TokenGraph{tokens.positions_m, nullptr,
                           BuildAnchors(config, constant, nearest(constant), seed, cuda), cuda};

@@ -16,7 +16,7 @@
 #include "model/clouds.h"
 #include "model/config.h"
 #include "model/graph/anchors.h"
-#include "model/ops/grf_attention_op.h"
+#include "model/ops/walk_mask.h"
 
 namespace interlacer {
 
@@ -41,13 +41,5 @@ using GraphForm = std::function<TokenGraph(const TokenSet& tokens, std::uint64_t
 
 /// The form of a model's graphs, chosen once; `cuda` must outlive it and is null on the host.
 GraphForm BindTokenGraph(const InterlacerConfig& config, const CudaBackend* cuda);
-/// Whether the masks of all steps are packed (model/ops/walk_mask.h).
-bool PacksWalks(const InterlacerConfig& config);
-
-/// UNIMPLEMENTED FEATURE_NOT_BUILT, naming the key, where the configuration's graph is built on the
-/// host even for a device, which makes the step wait and prevents its recording: exact walks over
-/// symmetrised edges, whose rows have no bound, or over many weighted edges, or more walks or
-/// neighbours of an anchor than a kernel supports.
-Status CheckDeviceGraph(const InterlacerConfig& config);
 
 }  // namespace interlacer

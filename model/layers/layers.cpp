@@ -37,11 +37,6 @@ torch::Tensor LayerNorm::forward(const torch::Tensor& x) const {
   return at::layer_norm(x.to(scale.scalar_type()), {width_}, scale, bias, kEpsilon);
 }
 
-RowNorm RowNormOf(const LayerNorm& norm) {
-  return {norm.scale.const_data_ptr<float>(), norm.bias.const_data_ptr<float>(),
-          static_cast<float>(LayerNorm::kEpsilon)};
-}
-
 Convolution::Convolution(std::int64_t in_width, std::int64_t out_width, int kernel_size, int stride,
                          Precision precision)
     : padding_(kernel_size / 2),

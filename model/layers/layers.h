@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "model/kernels/packed_dense.h"
 #include "model/kernels/row_range.h"
 #include "model/layers/precision.h"
 
@@ -55,9 +54,6 @@ class LayerNorm : public torch::nn::Module {
  private:
   std::int64_t width_;
 };
-
-/// Parameters of a norm for kernels; the layer must be in float32.
-RowNorm RowNormOf(const LayerNorm& norm);
 
 /// Square kernel, zero padding kernel/2: [b,in,h,w] -> [b,out,h/stride,w/stride].
 class Convolution : public torch::nn::Module {

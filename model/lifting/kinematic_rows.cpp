@@ -94,7 +94,9 @@ StatusOr<KinematicRows> ToKinematicRows(const ActionSequence& actions, const Rob
 }
 
 Status CheckRobotTokens(const InterlacerConfig& config, const Robot& robot) {
-  const auto neighbors = static_cast<std::size_t>(LocalNeighborCount(config));
+  const auto& global = config.network.global.mechanism;
+  const auto neighbors = static_cast<std::size_t>(
+      std::max(LocalNeighborCount(config), global ? global->neighbor_count : 0));
   if (config.graph.scope == GraphScope::kAll || robot.surface.size() > neighbors) return Status();
   return Mismatch(reason::ARGUMENT_INVALID, "robot.surface",
                   "more than " + std::to_string(neighbors) + " points",

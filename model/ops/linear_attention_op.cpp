@@ -49,23 +49,6 @@ LinearAttentionGradients<T> GradientsIn(const torch::Tensor& q, const torch::Ten
   return {q.mutable_data_ptr<T>(), k.mutable_data_ptr<T>(), v.mutable_data_ptr<T>()};
 }
 
-/// The formula in torch's own operations, for heads that the CUDA kernels do not support.
-torch::Tensor FromTorchOperations(const torch::Tensor& q, const torch::Tensor& k,
-                                  const torch::Tensor& v, int head_count,
-                                  const LinearAttentionEpsilons& epsilons) {
-  const std::int64_t n = q.size(0), width = q.size(1) / head_count;
-  const auto heads = [&](const torch::Tensor& x) {
-    return x.reshape({n, head_count, width}).transpose(0, 1);
-  };
-  const torch::Tensor phi_q = at::relu(heads(q)) + epsilons.feature;
-  const torch::Tensor phi_k = at::relu(heads(k)) + epsilons.feature;
-  const torch::Tensor state = at::matmul(phi_k.transpose(1, 2), heads(v)) / n;
-  const torch::Tensor mean = phi_k.mean(1).unsqueeze(2);
-  const torch::Tensor out =
-      at::matmul(phi_q, state) / (at::matmul(phi_q, mean) + epsilons.normalizer);
-  return out.transpose(0, 1).reshape({n, q.size(1)});
-}
-
 class LinearAttentionFunction : public torch::autograd::Function<LinearAttentionFunction> {
  public:
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& q_in,
@@ -129,11 +112,8 @@ class LinearAttentionFunction : public torch::autograd::Function<LinearAttention
   }
 };
 
-}  // namespace
-
-torch::Tensor LinearAttention(const torch::Tensor& q, const torch::Tensor& k,
-                              const torch::Tensor& v, int head_count,
-                              const LinearAttentionEpsilons& epsilons, const CudaBackend* cuda) {
+void CheckShapes(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                 int head_count) {
   TORCH_CHECK(q.dim() == 2 && q.sizes() == k.sizes() && q.sizes() == v.sizes(),
               "linear attention: expected q, k, v of one shape [T,width], got ", q.sizes(), ", ",
               k.sizes(), ", ", v.sizes());
@@ -141,12 +121,45 @@ torch::Tensor LinearAttention(const torch::Tensor& q, const torch::Tensor& k,
               " is not a multiple of ", head_count, " heads");
   TORCH_CHECK(q.scalar_type() == k.scalar_type() && q.scalar_type() == v.scalar_type(),
               "linear attention: q, k, v must have one type");
-  if (cuda != nullptr && q.size(1) / head_count > kMaxLinearCudaWidth) {
-    return FromTorchOperations(q, k, v, head_count, epsilons);
-  }
+}
+
+torch::Tensor ByKernels(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v,
+                        int head_count, const LinearAttentionEpsilons& epsilons,
+                        const CudaBackend* cuda) {
+  CheckShapes(q, k, v, head_count);
   return LinearAttentionFunction::apply(
       q, k, v,
       std::make_shared<const LinearConstants>(LinearConstants{head_count, epsilons, cuda}));
+}
+
+torch::Tensor ByTorchOnADevice(const torch::Tensor& q, const torch::Tensor& k,
+                               const torch::Tensor& v, int head_count,
+                               const LinearAttentionEpsilons& epsilons, const CudaBackend* cuda) {
+  if (cuda == nullptr) return ByKernels(q, k, v, head_count, epsilons, nullptr);
+  CheckShapes(q, k, v, head_count);
+  const std::int64_t n = q.size(0), width = q.size(1) / head_count;
+  const auto heads = [&](const torch::Tensor& x) {
+    return x.reshape({n, head_count, width}).transpose(0, 1);
+  };
+  const torch::Tensor phi_q = at::relu(heads(q)) + epsilons.feature;
+  const torch::Tensor phi_k = at::relu(heads(k)) + epsilons.feature;
+  const torch::Tensor state = at::matmul(phi_k.transpose(1, 2), heads(v)) / n;
+  const torch::Tensor mean = phi_k.mean(1).unsqueeze(2);
+  const torch::Tensor out =
+      at::matmul(phi_q, state) / (at::matmul(phi_q, mean) + epsilons.normalizer);
+  return out.transpose(0, 1).reshape({n, q.size(1)});
+}
+
+}  // namespace
+
+LinearAttentionForm LinearAttentionFormOf(std::int64_t head_width) {
+  return head_width <= kMaxLinearCudaWidth ? &ByKernels : &ByTorchOnADevice;
+}
+
+torch::Tensor LinearAttention(const torch::Tensor& q, const torch::Tensor& k,
+                              const torch::Tensor& v, int head_count,
+                              const LinearAttentionEpsilons& epsilons) {
+  return ByKernels(q, k, v, head_count, epsilons, nullptr);
 }
 
 }  // namespace interlacer

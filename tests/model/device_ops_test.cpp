@@ -98,11 +98,11 @@ INSTANTIATE_TEST_SUITE_P(Lists, DeviceGrfOp, ::testing::Bool(),
 TEST(DeviceLinearAttention, EqualsTheHost) {
   INTERLACER_SKIP_WITHOUT_TEST_DEVICE();
   for (const int heads : {4, 1}) {  // heads of 96 channels are left to torch
+    const LinearAttentionForm form = LinearAttentionFormOf(96 / heads);
     const TensorList inputs = RandomRows(700, 96);
     const auto run = [&](const TensorList& rows, const CudaBackend* cuda) {
       return ValueAndGradients(
-          [&](const TensorList& x) { return LinearAttention(x[0], x[1], x[2], heads, {}, cuda); },
-          rows);
+          [&](const TensorList& x) { return form(x[0], x[1], x[2], heads, {}, cuda); }, rows);
     };
     const TensorList expected = run(inputs, nullptr);
     const TestDevice device;
@@ -273,33 +273,6 @@ TEST(DeviceGradients, AreSummedInOneOrder) {
   const TestDevice device;
   EXPECT_EQ(names(device.Put(x.detach()).requires_grad_(), device.Put(rows), device.cuda()),
             "IndexBackward0 ViewBackward0");
-}
-
-TEST(DeviceGraphs, SayWhatIsLeftToTheHost) {
-  InterlacerConfig config = TinyConfig();
-  EXPECT_TRUE(CheckDeviceGraph(config).ok());
-  config.graph.edge_weight = EdgeWeight::kExpDistance;
-  EXPECT_TRUE(CheckDeviceGraph(config).ok());
-  config.graph.neighbor_count = 4;
-  EXPECT_EQ(CheckDeviceGraph(config).code(), StatusCode::kUnimplemented);
-  EXPECT_EQ(CheckDeviceGraph(config).field(), "graph.neighbor_count");
-  config.graph.symmetrise = true;
-  EXPECT_EQ(CheckDeviceGraph(config).field(), "graph.symmetrise");
-  config.network.local.kind = LocalLayer::kGrfSampled;
-  EXPECT_TRUE(CheckDeviceGraph(config).ok());
-  config.network.local.walk_count = 1000;
-  EXPECT_EQ(CheckDeviceGraph(config).field(), "network.local.walk_count");
-  config.network.local.kind = LocalLayer::kMessagePassing;
-  config.network.local.anchor_neighbor_count = 32;
-  EXPECT_TRUE(CheckDeviceGraph(config).ok());
-  config.network.local.anchor_neighbor_count = 33;
-  const Status status = CheckDeviceGraph(config);
-  EXPECT_EQ(status.field(), "network.local.anchor_neighbor_count");
-  EXPECT_EQ(status.metadata().at("expected"), "at most 32 neighbours of an anchor");
-  EXPECT_EQ(status.metadata().at("got"), "33");
-  EXPECT_EQ(status.message(),
-            "network.local.anchor_neighbor_count: a CUDA device has kernels for at most 32 "
-            "neighbours of an anchor, got 33");
 }
 
 struct AnchorCase {
