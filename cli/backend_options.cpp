@@ -7,6 +7,7 @@
 #include "client/interlacer_client.h"
 #include "client/remote_backend.h"
 #include "common/device.h"
+#include "model/cuda/built_backend.h"
 #include "model/predictor.h"
 
 namespace interlacer::cli {
@@ -14,6 +15,7 @@ namespace {
 
 StatusOr<std::unique_ptr<RolloutBackend>> MakeLocal(const BackendOptions& options) {
   PredictorOptions predictor_options;
+  predictor_options.cuda = BuiltCudaBackend();
   if (!options.model_name.empty()) predictor_options.model_name = options.model_name;
   INTERLACER_ASSIGN_OR_RETURN(predictor_options.device, ParseDeviceRequest(options.device));
   INTERLACER_ASSIGN_OR_RETURN(std::unique_ptr<Predictor> predictor,

@@ -71,12 +71,11 @@ function(interlacer_add_kernel_library name)
     PRIVATE $<BUILD_INTERFACE:interlacer_private_options>)
 endfunction()
 
-# interlacer_link_cuda(<target> <lib> ...): what a static library has from CUDA kernels. A program whose property
-# INTERLACER_EMULATES_CUDA is on brings emulated kernels of the same names and is linked without these.
-function(interlacer_link_cuda target)
-  foreach(lib IN LISTS ARGN)
-    target_link_libraries(${target} PRIVATE "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:INTERLACER_EMULATES_CUDA>>>:${lib}>")
-  endforeach()
+# interlacer_bring_cuda(<target>): a program, or a library of one, that hands the CUDA backend to models.
+function(interlacer_bring_cuda target)
+  if(INTERLACER_CUDA_ENABLED)
+    target_link_libraries(${target} PRIVATE interlacer::cuda_backend)
+  endif()
 endfunction()
 
 # CUDA architectures of a target, and the CUDA runtime: the one LibTorch carries, or a static one without LibTorch.

@@ -167,7 +167,7 @@ StatusOr<std::unique_ptr<Predictor>> Predictor::Load(const std::string& checkpoi
   UseKernelThreadCount();
   DeviceChoice device;
   INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([&]() -> Status {
-    INTERLACER_ASSIGN_OR_RETURN(device, ChooseDevice(options.device));
+    INTERLACER_ASSIGN_OR_RETURN(device, ChooseDevice(options.device, options.cuda));
     return Status();
   }));
   const bool may_be_cpu =

@@ -28,11 +28,15 @@
 
 namespace interlacer {
 
+struct CudaBackend;
+
 struct PredictorOptions {
   std::string model_name = "default";
   DeviceRequest device = DeviceRequest::kAuto;
   /// Replaces the robot motion of the checkpoint's configuration.
   std::optional<RobotMotion> robot_motion{};
+  /// The program's (model/cuda/built_backend.h); without one there is no CUDA device.
+  const CudaBackend* cuda = nullptr;
 };
 
 /// A lifted scene; immutable, rollouts may share it.

@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "common/printable_text.h"
 #include "common/thread_pool.h"
+#include "model/cuda/built_backend.h"
 #include "model/runtime/process_setup.h"
 #include "server/models/checkpoint_source.h"
 #include "server/parse_options.h"
@@ -111,7 +112,8 @@ int Serve(const ServerOptions& options) {
 int RecordWarmUps(const ServerOptions& options) {
   SetThreadCount(options.threads);
   for (const auto& [name, dir] : options.models) {
-    auto predictor = Predictor::Load(dir, {name, options.device});
+    auto predictor = Predictor::Load(
+        dir, {.model_name = name, .device = options.device, .cuda = BuiltCudaBackend()});
     Status status = predictor.status();
     if (status.ok()) status = RecordWarmUp(dir, predictor->get());
     if (!status.ok()) {

@@ -11,6 +11,7 @@
 #include "bench/quiet_server.h"
 #include "cli/local_backend.h"
 #include "client/remote_backend.h"
+#include "model/cuda/built_backend.h"
 #include "model/files/checkpoint.h"
 #include "server/models/checkpoint_source.h"
 #include "tests/support/temp_folder.h"
@@ -34,8 +35,8 @@ class ServedModel {
     const Status saved =
         SaveCheckpoint(folder_.path(), *MakeModel(options, LocalLayer::kGrfExact), {});
     if (!saved.ok()) throw std::runtime_error(saved.ToString());
-    local_ = std::make_unique<LocalBackend>(
-        Require(Predictor::Load(folder_.path(), {kModelName, device})));
+    local_ = std::make_unique<LocalBackend>(Require(Predictor::Load(
+        folder_.path(), {.model_name = kModelName, .device = device, .cuda = BuiltCudaBackend()})));
     server_ = StartQuietServer(CheckpointSource(kModelName, folder_.path(), device));
     ClientOptions client;
     client.address = "127.0.0.1:" + std::to_string(server_->port());

@@ -14,6 +14,7 @@
 #include "common/json.h"
 #include "common/thread_pool.h"
 #include "model/config.h"
+#include "model/cuda/built_backend.h"
 #include "model/training/distributed/environment.h"
 #include "model/training/trainer.h"
 
@@ -133,6 +134,7 @@ StatusOr<ExitCode> RunTrain(const TrainArguments& arguments, const VerbContext& 
     options.datasets.push_back(std::move(dataset));
   }
   INTERLACER_ASSIGN_OR_RETURN(options.device, ParseDeviceRequest(arguments.device));
+  options.cuda = BuiltCudaBackend();
   options.output_dir = arguments.output;
   options.initial_checkpoint = arguments.initial_checkpoint;
   options.initial_appearance = arguments.initial_appearance;

@@ -44,13 +44,6 @@ struct CudaBackend {
   void Check(CudaError error, const char* kernel) const;
 };
 
-/// The backend of this build; null in a build without CUDA.
-#if INTERLACER_WITH_CUDA
-const CudaBackend* BuiltCudaBackend();
-#else
-inline const CudaBackend* BuiltCudaBackend() { return nullptr; }
-#endif
-
 /// Uninitialised memory on the device of `like`; may be released once its kernels are launched.
 torch::Tensor DeviceScratch(std::size_t size_bytes, const torch::Tensor& like);
 

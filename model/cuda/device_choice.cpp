@@ -88,9 +88,8 @@ void ConvolveReproducibly() {
   at::globalContext().setBenchmarkCuDNN(false);
 }
 
-StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, int index) {
+StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, const CudaBackend* cuda, int index) {
   if (request == DeviceRequest::kCpu) return DeviceChoice{};
-  const CudaBackend* const cuda = BuiltCudaBackend();
   const std::string why_not = WhyNot(cuda, index);
   if (why_not.empty()) return CudaDevice(cuda, index);
   if (request == DeviceRequest::kCuda) {

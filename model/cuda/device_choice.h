@@ -31,8 +31,9 @@ struct DeviceChoice {
   DeviceKind kind() const { return device.is_cuda() ? DeviceKind::kCuda : DeviceKind::kCpu; }
 };
 
-/// `index` selects one of several CUDA devices. A fallback is logged.
-StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, int index = 0);
+/// `cuda` is the program's backend (model/cuda/built_backend.h); without one there is no CUDA
+/// device. `index` selects one of several. A fallback is logged.
+StatusOr<DeviceChoice> ChooseDevice(DeviceRequest request, const CudaBackend* cuda, int index = 0);
 
 /// The CPU, where kAuto would have taken a device that does not fit the model; logged.
 DeviceChoice CpuInstead(std::string reason);

@@ -12,6 +12,8 @@
 
 namespace interlacer {
 
+struct CudaBackend;
+
 struct TrainingDataset {
   std::string path;     ///< folder with dataset.json, or an episode
   double weight = 1.0;  ///< fraction of the sequences drawn from it
@@ -36,6 +38,8 @@ struct TrainOptions {
   bool validate = true;
   /// With several processes on a machine, each uses the device of its local rank.
   DeviceRequest device = DeviceRequest::kCpu;
+  /// The program's (model/cuda/built_backend.h); without one there is no CUDA device.
+  const CudaBackend* cuda = nullptr;
 };
 
 }  // namespace interlacer

@@ -350,7 +350,7 @@ StatusOr<TrainSummary> Train(const TrainOptions& options, TrainObserver* observe
   const auto run = [&]() -> Status {
     INTERLACER_ASSIGN_OR_RETURN(const DistributedEnvironment place, ReadDistributedEnvironment());
     INTERLACER_ASSIGN_OR_RETURN(DeviceChoice device,
-                                ChooseDevice(options.device, place.local_rank));
+                                ChooseDevice(options.device, options.cuda, place.local_rank));
     const Status fits = CheckFitsDevice(options.config.model, device.kind());
     if (!fits.ok() && options.device != DeviceRequest::kAuto) return fits;
     if (!fits.ok()) device = CpuInstead(fits.message());

@@ -1,10 +1,6 @@
 /// The gates of the model's stages by the way of a device, with the kernels on the CPU: a step and
 /// a training sequence agree with the float64 twin, and every peer in C++ runs.
 
-#include <set>
-#include <string>
-
-#include "bench/device/model/model_platform.h"
 #include "bench/device/model/model_stages.h"
 #include "bench/stages/update.h"
 #include "tests/bench/emulated_gates.h"
@@ -75,21 +71,6 @@ TEST(DeviceModelGates, TrainingUpdate) {
   EXPECT_EQ(cases.size(), 2u);
   ExpectGatesPass(cases, options);
 }
-
-#if INTERLACER_WITH_CUDA
-TEST(DeviceModelGates, CasesHaveNamesWithoutADevice) {
-  if (DeviceAbsence().empty()) GTEST_SKIP() << "Python's peers would be started";
-  const Platform platform = WithModelStages(Platform{});
-  std::set<std::string> names;
-  for (const Stage& stage : platform.stages) {
-    for (const Case& item : stage.make_cases(Small())) {
-      EXPECT_EQ(item.name.find(std::string(stage.name) + "/cuda/"), 0u) << item.name;
-      EXPECT_TRUE(names.insert(item.name).second) << item.name;
-    }
-  }
-  EXPECT_EQ(names.size(), 17u);
-}
-#endif
 
 }  // namespace
 }  // namespace interlacer::bench

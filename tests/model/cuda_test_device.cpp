@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "model/cuda/backend.h"
+#include "model/cuda/built_backend.h"
 #include "model/cuda/device_choice.h"
 #include "tests/device/device_array.h"
 #include "tests/model/test_device.h"
@@ -49,7 +49,7 @@ double TestDevice::color_tolerance() const { return kCudaColorTolerance; }
 double TestDevice::bfloat16_step_tolerance() const { return kCudaBfloat16StepTolerance; }
 
 std::string MissingTestDevice() {
-  static const auto choice = ChooseDevice(DeviceRequest::kCuda);
+  static const auto choice = ChooseDevice(DeviceRequest::kCuda, BuiltCudaBackend());
   return choice.ok() ? "" : choice.status().message();
 }
 

@@ -10,6 +10,7 @@
 #include "bench/device/model/observed_stage.h"
 #include "bench/stages/update.h"
 #include "bench/threads.h"
+#include "model/cuda/built_backend.h"
 #include "model/cuda/device_choice.h"
 
 namespace interlacer::bench {
@@ -25,7 +26,7 @@ ModelDevice DevicePlace(const Options& options) {
                      options);
   };
   if (DeviceAbsence().empty()) {
-    const auto choice = ChooseDevice(DeviceRequest::kCuda);
+    const auto choice = ChooseDevice(DeviceRequest::kCuda, BuiltCudaBackend());
     if (!choice.ok()) throw StageAbsent(options.stage + ": " + choice.status().ToString());
     place.cuda = choice->cuda;
   }
