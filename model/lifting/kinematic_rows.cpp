@@ -1,5 +1,6 @@
 #include "model/lifting/kinematic_rows.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "common/joint_limits.h"

@@ -200,5 +200,22 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"NearBehindFar", R"({"renderer": {"near_m": 3}})", "near"}),
     [](const auto& test) { return test.param.name; });
 
+TEST(Config, TheLocalLayerLooksForItsOwnNumberOfNeighbors) {
+  InterlacerConfig config;
+  config.graph.neighbor_count = 5;
+  LocalLayerConfig& local = config.network.local;
+  local.anchor_neighbor_count = 7;
+  MechanismConfig mechanism{"rwgnk"};
+  mechanism.neighbor_count = 9;
+  for (const auto& [kind, expected] :
+       {std::pair{LocalLayer::kGrfExact, 5}, std::pair{LocalLayer::kGrfSampled, 5},
+        std::pair{LocalLayer::kMessagePassing, 7}, std::pair{LocalLayer::kUnmasked, 0},
+        std::pair{LocalLayer::kNone, 0}, std::pair{LocalLayer::kMechanism, 9}}) {
+    local.kind = kind;
+    if (kind == LocalLayer::kMechanism) local.mechanism = mechanism;
+    EXPECT_EQ(LocalNeighborCount(config), expected) << LocalLayerName(kind);
+  }
+}
+
 }  // namespace
 }  // namespace interlacer
