@@ -63,6 +63,8 @@ void AppendGrasp(const CanGrasp& grasp, double speed_m, ToolPath* path) {
   path->MoveTo(goal, speed_m);
 }
 
+namespace {
+
 std::optional<ArmPath> DrawGraspNear(const RobotSetup& robot, const CanSize& can,
                                      const Vec3d& near_m, const std::vector<ToolTarget>& tools,
                                      RandomSequence& random) {
@@ -107,12 +109,24 @@ std::optional<ArmPath> DrawCarryOn(const RobotSetup& robot, const CanSize& can, 
   return drawn;
 }
 
+/// The first arm whose fingers were told to close on the can, or -1.
 int ClosedArm(const RobotSetup& robot, const CanSize& can, const std::vector<ToolTarget>& tools) {
   const double closed_m = HoldingOpeningM(*robot.model, can.radius_m);
   for (int arm = 0; arm < robot.arm_count; ++arm) {
     if (std::abs(tools[arm].opening_m - closed_m) < 1e-9) return arm;
   }
   return -1;
+}
+
+}  // namespace
+
+std::optional<ArmPath> DrawGraspOrCarry(const RobotSetup& robot, const CanSize& can,
+                                        const Vec3d& near_m, const std::vector<ToolTarget>& tools,
+                                        RandomSequence& random) {
+  const int closed_arm = ClosedArm(robot, can, tools);
+  const bool goes_on = random.Below(2) == 0 && closed_arm >= 0;
+  return goes_on ? DrawCarryOn(robot, can, closed_arm, tools[closed_arm], random)
+                 : DrawGraspNear(robot, can, near_m, tools, random);
 }
 
 }  // namespace interlacer::sim

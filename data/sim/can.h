@@ -59,19 +59,14 @@ struct ArmPath {
 };
 
 inline constexpr double kMissM = 0.05;
-/// A grasp as for an upright can of this size at a place drawn evenly from the disc of radius
-/// kMissM around `near_m`, then a carry, whether or not there is something between the fingers.
-/// Nothing where the drawn places are out of reach.
-std::optional<ArmPath> DrawGraspNear(const RobotSetup& robot, const CanSize& can,
-                                     const Vec3d& near_m, const std::vector<ToolTarget>& tools,
-                                     RandomSequence& random);
-
 inline constexpr double kMaxOnM = 0.20, kMaxOnUpM = 0.08;
-/// Fingers as they are, to a place within kMaxOnM and kMaxOnUpM. Nothing where it is out of reach.
-std::optional<ArmPath> DrawCarryOn(const RobotSetup& robot, const CanSize& can, int arm,
-                                   const ToolTarget& tool, RandomSequence& random);
-
-/// The first arm whose fingers were told to close on the can, or -1.
-int ClosedArm(const RobotSetup& robot, const CanSize& can, const std::vector<ToolTarget>& tools);
+/// What one of the arms, whose tools are at `tools`, does next; nothing where the drawn places are
+/// out of reach. A grasp as for an upright can of this size at a place drawn evenly from the disc
+/// of radius kMissM around `near_m`, then a carry, whether or not there is something between the
+/// fingers; or, every other time where an arm's fingers were told to close on the can, fingers as
+/// they are to a place within kMaxOnM and kMaxOnUpM.
+std::optional<ArmPath> DrawGraspOrCarry(const RobotSetup& robot, const CanSize& can,
+                                        const Vec3d& near_m, const std::vector<ToolTarget>& tools,
+                                        RandomSequence& random);
 
 }  // namespace interlacer::sim

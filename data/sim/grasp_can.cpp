@@ -53,12 +53,8 @@ bool GraspCan::Redraw(RandomSequence random) {
 
 ToolTargets GraspCan::Next(const std::vector<Transform>& world_from_object) {
   for (int attempt = 0; motion_.path.Done() && attempt < kTries; ++attempt) {
-    const int closed_arm = ClosedArm(robot_, can_, tool_);
-    const bool goes_on = random_.Below(2) == 0 && closed_arm >= 0;
     std::optional<ArmPath> drawn =
-        goes_on
-            ? DrawCarryOn(robot_, can_, closed_arm, tool_[closed_arm], random_)
-            : DrawGraspNear(robot_, can_, world_from_object.front().translation_m, tool_, random_);
+        DrawGraspOrCarry(robot_, can_, world_from_object.front().translation_m, tool_, random_);
     if (!drawn) continue;
     motion_ = *std::move(drawn);
     has_moved_ = true;

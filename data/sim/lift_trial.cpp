@@ -88,12 +88,8 @@ bool LiftTrial::CanBring(const Vec3d& goal_m) const {
 }
 
 std::vector<TrialMotion> LiftTrial::Propose(int count, int step_count, std::uint64_t seed) const {
-  const int closed_arm = ClosedArm(setup(), can(), tools());
   return DrawMotions(count, seed, [&](RandomSequence random) -> StatusOr<TrialMotion> {
-    const bool goes_on = random.Below(2) == 0 && closed_arm >= 0;
-    const std::optional<ArmPath> drawn =
-        goes_on ? DrawCarryOn(setup(), can(), closed_arm, tools()[closed_arm], random)
-                : DrawGraspNear(setup(), can(), seen_m_, tools(), random);
+    const std::optional<ArmPath> drawn = DrawGraspOrCarry(setup(), can(), seen_m_, tools(), random);
     if (drawn) return MotionOf(step_count, drawn->arm, drawn->path);
     return Mismatch(reason::ACTION_OUT_OF_RANGE, "place", "one in reach", "another");
   });
