@@ -87,7 +87,7 @@ CellState ReadCell(const std::string& dir) {
     const std::string kind = record.value("kind", "");
     state.steps = record.value("step", state.steps);
     if (kind == "train") {
-      seconds.push_back(record.value("seconds", 0.0));
+      seconds.push_back(record.value("cpu_seconds", 0.0));
     } else if (kind == "validation") {
       const json loss = record.value("loss", json());
       state.last_validation_loss =

@@ -48,7 +48,7 @@ struct CellState {
   bool is_flat = false;    ///< ended by the stopping rule, before its last update
   std::int64_t steps = 0;  ///< of the last line
   std::optional<double> last_validation_loss;  ///< absent if it was not finite
-  double step_s = 0;                           ///< median time of an update; 0 without one
+  double step_s = 0;                           ///< median CPU time of an update; 0 without one
 };
 CellState ReadCell(const std::string& dir);
 

@@ -43,7 +43,7 @@ Status ReadLog(TrainedRun* run) {
     INTERLACER_ASSIGN_OR_RETURN(const std::string kind, record.Get<std::string>("kind"));
     INTERLACER_ASSIGN_OR_RETURN(const std::int64_t step, record.Get<std::int64_t>("step"));
     if (kind == "train") {
-      INTERLACER_ASSIGN_OR_RETURN(const double step_s, record.Get<double>("seconds"));
+      INTERLACER_ASSIGN_OR_RETURN(const double step_s, record.Get<double>("cpu_seconds"));
       seconds.push_back(step_s);
     } else if (kind == "validation") {
       // A loss that was not finite was written as null.

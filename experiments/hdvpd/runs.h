@@ -6,8 +6,8 @@
 /// A run must be what its folder says, kind and seed, and all runs must have one configuration but
 /// for the local layer and its sizes, one training schedule but for the learning rate, run to its
 /// end by what the weights and its own stopping rule say, and the same data (by inputs.json, which
-/// runs of early versions lack). Speed is the inverse of the median time of a training step over
-/// the second half of the log, which start-up and interruptions do not touch. A run has diverged
+/// runs of early versions lack). Speed is the inverse of a training step's median CPU time over the
+/// second half of the log, which start-up and interruptions do not touch. A run has diverged
 /// when its last validation loss is not finite or more than twice the median of its variant (three
 /// runs or more). Errors: NOT_FOUND FILE_NOT_FOUND naming the folder and the command that makes it;
 /// INVALID_ARGUMENT CONFIG_INVALID, ARGUMENT_INVALID for a variant or seed given twice;

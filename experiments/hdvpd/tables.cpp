@@ -80,7 +80,7 @@ std::string TrainingHtml(const Study& study) {
                    kStudyDecimals)});
   }
   HtmlTable speed;
-  speed.caption = "Training steps a second, median of the seeds";
+  speed.caption = "Training steps a CPU second, median of the seeds";
   speed.header = {"variant", "ours", "published"};
   for (const std::string& variant : study.variants()) {
     const PublishedVariant* const published = FindPublished(variant);
@@ -95,8 +95,7 @@ std::string TrainingHtml(const Study& study) {
   return SectionHtml(
       "Training",
       LossChart(study) + TableHtml(table) + TableHtml(speed) +
-          ParagraphHtml("Speeds are medians over the second half of each log; they compare only "
-                        "if the runs had the machine to themselves."));
+          ParagraphHtml("Speeds are medians of the CPU time over the second half of each log."));
 }
 
 std::string ScoreTablesHtml(const Study& study) {

@@ -33,7 +33,7 @@ std::string MedianText(const std::vector<double>& values) {
   return median ? Digits(*median, "%.0f") : "–";
 }
 
-/// Seconds of the stages before the last one, by the median time of an update of each.
+/// Seconds of the stages before the last one, by the median CPU time of an update of each.
 double EarlierSeconds(const StudyPlan& plan, const std::string& cells_dir, const TrainedRun& run,
                       double* updates) {
   double seconds = 0;
@@ -117,7 +117,7 @@ std::string TrainingCostHtml(const StudyPlan& plan, const std::string& cells_dir
   return SectionHtml(
       "Training time at equal quality",
       TableHtml(table) +
-          ParagraphHtml("Seconds of one thread by the median time of an update of each stage, so "
+          ParagraphHtml("Seconds by the median CPU time of an update of each stage, so "
                         "that other work on the machine touches them little. Appearance and search "
                         "take no part. The target is the worst of the variants' medians of the "
                         "final validation losses."));

@@ -64,6 +64,7 @@ Status RunLog::Write(const TrainingRecord& record) {
   line["gradient_norm"] = record.gradient_norm;
   line["learning_rate"] = record.learning_rate;
   line["seconds"] = record.seconds;
+  line["cpu_seconds"] = record.cpu_seconds;
   return WriteLine(line.dump());
 }
 

@@ -23,7 +23,8 @@ struct TrainingRecord {
   double track_loss_m = 0;
   double gradient_norm = 0;  ///< before clipping
   double learning_rate = 0;
-  double seconds = 0;  ///< of this step
+  double seconds = 0;      ///< of this step
+  double cpu_seconds = 0;  ///< of this step, all threads; other work on the machine hardly counts
 };
 
 struct ValidationRecord {

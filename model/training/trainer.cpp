@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <numbers>
 #include <optional>
 
@@ -213,6 +214,7 @@ SampleRequest TrainingRun::RequestOf(std::int64_t first_step, std::int64_t numbe
 
 StatusOr<TrainingRecord> TrainingRun::OneStep(std::int64_t step, SamplePrefetcher* samples) {
   const auto start = Clock::now();
+  const std::clock_t cpu_start = std::clock();
   const int batch = config_.training.batch_size;
   TrainingRecord record;
   record.step = step + 1;
@@ -237,6 +239,7 @@ StatusOr<TrainingRecord> TrainingRun::OneStep(std::int64_t step, SamplePrefetche
   record.learning_rate = ValueAt(config_.training.learning_rate, step);
   record.gradient_norm = optimizer_.Step(record.learning_rate);
   record.seconds = SecondsSince(start);
+  record.cpu_seconds = static_cast<double>(std::clock() - cpu_start) / CLOCKS_PER_SEC;
   if (!std::isfinite(record.loss) || !std::isfinite(record.gradient_norm)) {
     return DataLoss(reason::PREDICTION_NOT_FINITE, "loss " + std::to_string(record.loss) +
                                                        ", gradient norm " +

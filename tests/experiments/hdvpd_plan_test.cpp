@@ -134,11 +134,11 @@ TEST(ReadCell, SaysHowFarALogHasCome) {
   const TempFolder folder;
   EXPECT_FALSE(ReadCell(folder.File("none")).has_ended);
   std::ofstream log(folder.File("metrics.jsonl"));
-  log << R"({"kind":"train","step":1,"seconds":9})"
+  log << R"({"kind":"train","step":1,"cpu_seconds":9})"
       << "\n"
-      << R"({"kind":"train","step":2,"seconds":1})"
+      << R"({"kind":"train","step":2,"cpu_seconds":1})"
       << "\n"
-      << R"({"kind":"train","step":3,"seconds":2})"
+      << R"({"kind":"train","step":3,"cpu_seconds":2})"
       << "\n"
       << R"({"kind":"validation","step":3,"loss":0.25})"
       << "\n"

@@ -28,7 +28,7 @@ class TrainedRunsTest : public ::testing::Test {
     std::ofstream log(dir + "/metrics.jsonl");
     int step = 0;
     for (const double seconds : {50.0, 9.0, 0.5, 0.25, 0.5}) {
-      log << R"({"kind":"train","step":)" << ++step << R"(,"seconds":)" << seconds << "}\n";
+      log << R"({"kind":"train","step":)" << ++step << R"(,"cpu_seconds":)" << seconds << "}\n";
     }
     log << R"({"kind":"validation","step":5,"prediction_loss":)" << last_loss << "}\n";
     log << R"({"kind":"train","st)";
