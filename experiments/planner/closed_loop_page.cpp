@@ -119,6 +119,7 @@ nlohmann::ordered_json ClosedLoopToJson(const ClosedLoopStudy& study) {
                                  {"command", study.command},
                                  {"created_time", study.created_time},
                                  {"task", study.options.sim.task},
+                                 {"split", sim::NameOf(study.options.sim.split)},
                                  {"decisions", study.options.decision_count},
                                  {"candidates", study.options.candidate_count},
                                  {"steps", study.options.step_count},

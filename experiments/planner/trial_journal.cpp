@@ -17,7 +17,6 @@ namespace {
 std::string FirstLine(ClosedLoopStudy study) {
   study.trials.clear();
   nlohmann::ordered_json json = ClosedLoopToJson(study);
-  json["split"] = sim::NameOf(study.options.sim.split);
   json.erase("command");
   json.erase("created_time");
   return JsonText(json, -1);

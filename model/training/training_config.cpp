@@ -213,9 +213,9 @@ std::string RunConfigToJson(const RunConfig& config) {
 }
 
 Status ValidateTrainingConfig(const TrainingConfig& c) {
-  const auto require = [](bool ok, const std::string& key, const char* expected, double got) {
+  const auto require = [](bool ok, const std::string& key, const char* expected, const json& got) {
     return ok ? Status::Ok()
-              : Mismatch(reason::CONFIG_INVALID, "training." + key, expected, std::to_string(got));
+              : Mismatch(reason::CONFIG_INVALID, "training." + key, expected, got.dump());
   };
   INTERLACER_RETURN_IF_ERROR(require(c.step_count > 0, "step_count", "> 0", c.step_count));
   INTERLACER_RETURN_IF_ERROR(require(c.batch_size > 0, "batch_size", "> 0", c.batch_size));
@@ -261,7 +261,7 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
                                      "validation_sample_count", "> 0 beside stop_when_flat",
                                      c.validation_sample_count));
   INTERLACER_RETURN_IF_ERROR(require(c.appearance_step_count >= 0, "appearance_step_count", ">= 0",
-                                     static_cast<double>(c.appearance_step_count)));
+                                     c.appearance_step_count));
   INTERLACER_RETURN_IF_ERROR(CheckSchedule(c.rollout_steps, "training.rollout_steps"));
   INTERLACER_RETURN_IF_ERROR(CheckSchedule(c.particle_count, "training.particle_count"));
   INTERLACER_RETURN_IF_ERROR(CheckSchedule(c.learning_rate, "training.learning_rate"));
@@ -273,7 +273,7 @@ Status ValidateTrainingConfig(const TrainingConfig& c) {
   }
   INTERLACER_RETURN_IF_ERROR(require(!c.freeze_appearance || c.appearance_step_count == 0,
                                      "appearance_step_count", "0 beside freeze_appearance",
-                                     static_cast<double>(c.appearance_step_count)));
+                                     c.appearance_step_count));
   // A reconstruction trains nothing once encoder and radiance field are frozen.
   const std::int64_t kept_from = c.appearance_step_count;
   for (std::size_t i = 0; (kept_from > 0 || c.freeze_appearance) && i < c.rollout_steps.size();

@@ -219,6 +219,7 @@ TEST(ClosedLoop, TextAndRecordCompareByPairs) {
     }
   }
   const nlohmann::ordered_json json = ClosedLoopToJson(study);
+  EXPECT_EQ(json["split"], "test");
   EXPECT_EQ(json["choosers"]["model"]["arrived"], 3);
   EXPECT_EQ(json["choosers"]["tool"]["arrived"], 0);
   EXPECT_EQ(json["choosers"]["model"]["lifted"], 3);
