@@ -1,6 +1,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -29,6 +31,7 @@ struct ClosedLoopArguments {
   ClosedLoopOptions options;
   int scene_count = 20;
   std::vector<std::string> choosers;
+  std::vector<std::string> least_gains;
   std::string journal;
   bool force = false;
 };
@@ -39,7 +42,29 @@ std::vector<std::string> ChooserWords() {
   return words;
 }
 
+/// "CHOOSER=METRES".
+StatusOr<std::map<Chooser, double>> ParseLeastGains(const std::vector<std::string>& texts) {
+  std::map<Chooser, double> gains_m;
+  for (const std::string& text : texts) {
+    const std::size_t equals = std::min(text.find('='), text.size());
+    const auto& all = AllChoosers();
+    const auto chooser = std::find_if(
+        all.begin(), all.end(), [&](Chooser c) { return NameOf(c) == text.substr(0, equals); });
+    double gain_m = -1;
+    const bool is_number = equals < text.size() &&
+                           CLI::detail::lexical_cast(text.substr(equals + 1), gain_m) &&
+                           std::isfinite(gain_m) && gain_m >= 0;
+    if (chooser == all.end() || !is_number) {
+      return Mismatch(reason::ARGUMENT_INVALID, "--least-gain",
+                      "CHOOSER=METRES, such as model=0.04, with 0 or more metres", text);
+    }
+    gains_m[*chooser] = gain_m;
+  }
+  return gains_m;
+}
+
 StatusOr<ExitCode> RunClosedLoop(const ClosedLoopArguments& arguments, const VerbContext& context) {
+  INTERLACER_ASSIGN_OR_RETURN(const auto least_gain_m, ParseLeastGains(arguments.least_gains));
   BackendOptions chosen = arguments.backend;
   if (chosen.model_dir.empty() && chosen.server.empty()) {
     INTERLACER_ASSIGN_OR_RETURN(chosen.model_dir, FindShippedModel(kDefaultModel));
@@ -51,6 +76,7 @@ StatusOr<ExitCode> RunClosedLoop(const ClosedLoopArguments& arguments, const Ver
       OutputFolder::Create(arguments.output, kClosedLoopFile, arguments.force));
   ClosedLoopStudy study;
   study.options = arguments.options;
+  study.options.least_gain_m = least_gain_m;
   std::vector<Chooser> choosers;
   for (const Chooser chooser : AllChoosers()) {
     const auto& wanted = arguments.choosers;
@@ -63,7 +89,7 @@ StatusOr<ExitCode> RunClosedLoop(const ClosedLoopArguments& arguments, const Ver
   const auto total = static_cast<std::int64_t>(choosers.size()) * arguments.scene_count;
   const auto progress = context.MakeProgress("trials", total);
   for (int scene = 0; scene < arguments.scene_count; ++scene) {
-    ClosedLoopOptions options = arguments.options;
+    ClosedLoopOptions options = study.options;
     options.sim.seed += static_cast<std::uint64_t>(scene);
     for (const Chooser chooser : choosers) {
       auto trial = journal.Find(options.sim.seed, chooser);
@@ -127,6 +153,10 @@ void AddClosedLoopExperiment(CLI::App* experiment, VerbTable* verbs) {
                    "The same in processor time of this process: 20s are 10 s of two cores that do "
                    "nothing else; default none")
       ->transform(AsSeconds());
+  verb->add_option("--least-gain", arguments->least_gains,
+                   "CHOOSER=METRES: a motion that it predicts to gain less is not made; default "
+                   "0.005 for each")
+      ->delimiter(',');
   verb->add_option("--task", options.sim.task, "push_block or lift_can")
       ->capture_default_str()
       ->check(CLI::IsMember({"push_block", "lift_can"}));

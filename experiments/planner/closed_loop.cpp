@@ -197,13 +197,13 @@ StatusOr<Scores> Score(Chooser chooser, const std::vector<TrialMotion>& motions,
   return scores;
 }
 
-/// The least, or 0 where none gains kWorthM against keeping still, the first.
-int Choose(const std::vector<double>& end_m) {
+/// The least, or 0 where none gains `least_gain_m` against keeping still, the first.
+int Choose(const std::vector<double>& end_m, double least_gain_m) {
   int chosen = 0;
   for (int i = 1; i < static_cast<int>(end_m.size()); ++i) {
     if (end_m[i] < end_m[chosen]) chosen = i;
   }
-  return end_m[chosen] < end_m[0] - kWorthM ? chosen : 0;
+  return end_m[chosen] < end_m[0] - least_gain_m ? chosen : 0;
 }
 
 }  // namespace
@@ -246,6 +246,9 @@ StatusOr<TrialResult> RunTrial(const ClosedLoopOptions& options, Chooser chooser
   const double first_height_m = trial.ObjectM()[2];
   result.start_m = result.end_m = goal.DistanceTo(trial.ObjectM());
   RandomSequence guesses(seed, RandomStream::kPlanner, kGuessDraw);
+  const auto named_gain = options.least_gain_m.find(chooser);
+  const double least_gain_m =
+      named_gain == options.least_gain_m.end() ? kWorthM : named_gain->second;
   for (int number = 0; number < options.decision_count; ++number) {
     if (stop.stop_requested()) return Cancelled("stopped");
     const auto start = std::chrono::steady_clock::now();
@@ -274,7 +277,7 @@ StatusOr<TrialResult> RunTrial(const ClosedLoopOptions& options, Chooser chooser
       INTERLACER_ASSIGN_OR_RETURN(const Scores scores,
                                   Score(chooser, motions, &trial, goal, backend, limit));
       if (stop.stop_requested()) return Cancelled("stopped");
-      decision.chosen = Choose(scores.end_m);
+      decision.chosen = Choose(scores.end_m, least_gain_m);
       decision.particle_count = scores.particle_count;
       decision.scored_count = scores.scored_count;
       if (chooser != Chooser::kTool) {

@@ -15,13 +15,14 @@
 ///   script     no choice: one push or grasp at the middle of the table, which knows the goal and
 ///              not the object
 ///   simulator  the true end distance: a perfect model
-/// A gain of less than kWorthM is none; an object of which the model sees no particle is left where
-/// it is. A decision has limit_s and core_limit_s from the drawing of motions on: what is not
-/// scored by then is not chosen. Metres. The choice of a chooser that keeps to its limit depends on
-/// seeds and its own scene alone. Errors: those of the simulator and of the backend. Threads: one
-/// trial at a time per backend.
+/// A motion is taken if it is predicted to gain least_gain_m; an object of which the model sees no
+/// particle is left where it is. A decision has limit_s and core_limit_s from the drawing of
+/// motions on: what is not scored by then is not chosen. Metres. The choice of a chooser that keeps
+/// to its limit depends on seeds and its own scene alone. Errors: those of the simulator and of the
+/// backend. Threads: one trial at a time per backend.
 
 #include <limits>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <stop_token>
 #include <string>
@@ -33,6 +34,7 @@
 
 namespace interlacer {
 
+/// A predicted gain of less is none, unless options say otherwise.
 inline constexpr double kWorthM = 0.005;
 /// An object this near to its goal has arrived.
 inline constexpr double kArrivedM = 0.05;
@@ -53,6 +55,8 @@ struct ClosedLoopOptions {
   /// And in processor time of this process, which a busy machine stretches less: 10 s of two cores
   /// are 20 s of it. Predictions of a server take none.
   double core_limit_s = std::numeric_limits<double>::infinity();
+  /// Of a motion against keeping still, as the chooser predicts it; kWorthM for those not named.
+  std::map<Chooser, double> least_gain_m;
 };
 
 struct TrialDecision {

@@ -125,6 +125,9 @@ nlohmann::ordered_json ClosedLoopToJson(const ClosedLoopStudy& study) {
                                  {"steps", study.options.step_count},
                                  {"limit_s", study.options.limit_s}};
   if (std::isfinite(study.options.core_limit_s)) json["core_limit_s"] = study.options.core_limit_s;
+  for (const auto& [chooser, gain_m] : study.options.least_gain_m) {
+    json["least_gain_m"][NameOf(chooser)] = gain_m;
+  }
   for (const Chooser chooser : AllChoosers()) {
     const auto trials = TrialsOf(study, chooser);
     if (trials.empty()) continue;

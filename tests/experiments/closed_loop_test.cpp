@@ -100,6 +100,19 @@ TEST(ClosedLoop, TheModelsBestIsTaken) {
   EXPECT_EQ(TrialBy(Chooser::kModel, &away).decisions.front().chosen, 0);
 }
 
+TEST(ClosedLoop, AMotionMustGainWhatIsAskedOfItsChooser) {
+  ClosedLoopOptions options = Options();
+  const TrialResult pushed = TrialBy(Chooser::kSimulator, nullptr, options);
+  const double gain_m = pushed.start_m - pushed.decisions.front().predicted_m;
+  options.least_gain_m[Chooser::kSimulator] = gain_m + 1e-3;
+  const TrialResult still = TrialBy(Chooser::kSimulator, nullptr, options);
+  ASSERT_EQ(still.decisions.size(), 1u);
+  EXPECT_EQ(still.decisions.front().chosen, 0);
+  options.least_gain_m = {{Chooser::kSimulator, gain_m - 1e-3}, {Chooser::kTool, 1.0}};
+  EXPECT_NE(TrialBy(Chooser::kSimulator, nullptr, options).decisions.front().chosen, 0);
+  EXPECT_EQ(TrialBy(Chooser::kTool, nullptr, options).decisions.front().chosen, 0);
+}
+
 TEST(ClosedLoop, GuessAndScriptPush) {
   EXPECT_EQ(TrialBy(Chooser::kGuess).decisions.size(), 2u);
   const TrialResult script = TrialBy(Chooser::kScript);
@@ -206,6 +219,7 @@ TEST(ClosedLoop, AJournalGoesOnWithItsStudyAlone) {
 TEST(ClosedLoop, TextAndRecordCompareByPairs) {
   ClosedLoopStudy study;
   study.options = LiftOptions();
+  study.options.least_gain_m = {{Chooser::kModel, 0.04}};
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
     for (const Chooser chooser : {Chooser::kModel, Chooser::kTool}) {
       TrialResult trial;
@@ -220,6 +234,7 @@ TEST(ClosedLoop, TextAndRecordCompareByPairs) {
   }
   const nlohmann::ordered_json json = ClosedLoopToJson(study);
   EXPECT_EQ(json["split"], "test");
+  EXPECT_EQ(json["least_gain_m"], nlohmann::json({{"model", 0.04}}));
   EXPECT_EQ(json["choosers"]["model"]["arrived"], 3);
   EXPECT_EQ(json["choosers"]["tool"]["arrived"], 0);
   EXPECT_EQ(json["choosers"]["model"]["lifted"], 3);
