@@ -63,28 +63,36 @@ StatusOr<std::map<Chooser, double>> ParseLeastGains(const std::vector<std::strin
   return gains_m;
 }
 
-StatusOr<ExitCode> RunClosedLoop(const ClosedLoopArguments& arguments, const VerbContext& context) {
-  INTERLACER_ASSIGN_OR_RETURN(const auto least_gain_m, ParseLeastGains(arguments.least_gains));
+StatusOr<std::unique_ptr<RolloutBackend>> BackendOf(const ClosedLoopArguments& arguments) {
   BackendOptions chosen = arguments.backend;
   if (chosen.model_dir.empty() && chosen.server.empty()) {
     INTERLACER_ASSIGN_OR_RETURN(chosen.model_dir, FindShippedModel(kDefaultModel));
     chosen.model_name = kDefaultModel;
   }
-  INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<RolloutBackend> backend, MakeBackend(chosen));
-  INTERLACER_ASSIGN_OR_RETURN(
-      OutputFolder folder,
-      OutputFolder::Create(arguments.output, kClosedLoopFile, arguments.force));
-  ClosedLoopStudy study;
-  study.options = arguments.options;
-  study.options.least_gain_m = least_gain_m;
+  return MakeBackend(chosen);
+}
+
+StatusOr<ExitCode> RunClosedLoop(const ClosedLoopArguments& arguments, const VerbContext& context) {
+  INTERLACER_ASSIGN_OR_RETURN(const auto least_gain_m, ParseLeastGains(arguments.least_gains));
   std::vector<Chooser> choosers;
   for (const Chooser chooser : AllChoosers()) {
     const auto& wanted = arguments.choosers;
     if (wanted.empty() || std::find(wanted.begin(), wanted.end(), NameOf(chooser)) != wanted.end())
       choosers.push_back(chooser);
   }
-  const ModelMetadata& metadata = backend->metadata();
-  study.model = metadata.model_name + " " + metadata.weights_sha256;
+  std::unique_ptr<RolloutBackend> backend;  // asked by kModel alone, the first of them
+  if (choosers.front() == Chooser::kModel) {
+    INTERLACER_ASSIGN_OR_RETURN(backend, BackendOf(arguments));
+  }
+  INTERLACER_ASSIGN_OR_RETURN(
+      OutputFolder folder,
+      OutputFolder::Create(arguments.output, kClosedLoopFile, arguments.force));
+  ClosedLoopStudy study;
+  study.options = arguments.options;
+  study.options.least_gain_m = least_gain_m;
+  if (backend) {
+    study.model = backend->metadata().model_name + " " + backend->metadata().weights_sha256;
+  }
   INTERLACER_ASSIGN_OR_RETURN(TrialJournal journal, TrialJournal::Open(arguments.journal, study));
   const auto total = static_cast<std::int64_t>(choosers.size()) * arguments.scene_count;
   const auto progress = context.MakeProgress("trials", total);
