@@ -1,9 +1,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,23 +44,24 @@ std::vector<std::string> ChooserWords() {
   return words;
 }
 
-/// "CHOOSER=METRES".
+/// "CHOOSER=METRES", of those that compare motions with keeping still.
 StatusOr<std::map<Chooser, double>> ParseLeastGains(const std::vector<std::string>& texts) {
   std::map<Chooser, double> gains_m;
   for (const std::string& text : texts) {
     const std::size_t equals = std::min(text.find('='), text.size());
-    const auto& all = AllChoosers();
-    const auto chooser = std::find_if(
-        all.begin(), all.end(), [&](Chooser c) { return NameOf(c) == text.substr(0, equals); });
+    const std::optional<Chooser> chooser = ChooserNamed(text.substr(0, equals));
+    const bool compares =
+        chooser == Chooser::kModel || chooser == Chooser::kTool || chooser == Chooser::kSimulator;
     double gain_m = -1;
     const bool is_number = equals < text.size() &&
                            CLI::detail::lexical_cast(text.substr(equals + 1), gain_m) &&
                            std::isfinite(gain_m) && gain_m >= 0;
-    if (chooser == all.end() || !is_number) {
+    if (!compares || !is_number || !gains_m.emplace(*chooser, gain_m).second) {
       return Mismatch(reason::ARGUMENT_INVALID, "--least-gain",
-                      "CHOOSER=METRES, such as model=0.04, with 0 or more metres", text);
+                      "CHOOSER=METRES with 0 or more metres, such as model=0.04, once each of "
+                      "model, tool and simulator",
+                      text);
     }
-    gains_m[*chooser] = gain_m;
   }
   return gains_m;
 }
@@ -162,8 +165,8 @@ void AddClosedLoopExperiment(CLI::App* experiment, VerbTable* verbs) {
                    "nothing else; default none")
       ->transform(AsSeconds());
   verb->add_option("--least-gain", arguments->least_gains,
-                   "CHOOSER=METRES: a motion that it predicts to gain less is not made; default "
-                   "0.005 for each")
+                   "CHOOSER=METRES: a motion that it predicts to gain less is not made; for model, "
+                   "tool, simulator, default 0.005")
       ->delimiter(',');
   verb->add_option("--task", options.sim.task, "push_block or lift_can")
       ->capture_default_str()

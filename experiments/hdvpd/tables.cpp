@@ -80,7 +80,9 @@ std::string TrainingHtml(const Study& study) {
                    kStudyDecimals)});
   }
   HtmlTable speed;
-  speed.caption = "Training steps a CPU second, median of the seeds";
+  speed.caption =
+      "Training steps a second: ours of CPU time, median of the seeds; published of wall time, "
+      "batches of 16";
   speed.header = {"variant", "ours", "published"};
   for (const std::string& variant : study.variants()) {
     const PublishedVariant* const published = FindPublished(variant);

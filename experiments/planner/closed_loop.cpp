@@ -203,7 +203,7 @@ int Choose(const std::vector<double>& end_m, double least_gain_m) {
   for (int i = 1; i < static_cast<int>(end_m.size()); ++i) {
     if (end_m[i] < end_m[chosen]) chosen = i;
   }
-  return end_m[chosen] < end_m[0] - least_gain_m ? chosen : 0;
+  return end_m[0] - end_m[chosen] >= least_gain_m ? chosen : 0;
 }
 
 }  // namespace
@@ -231,6 +231,13 @@ std::string NameOf(Chooser chooser) {
       return "simulator";
   }
   return "";
+}
+
+std::optional<Chooser> ChooserNamed(const std::string& name) {
+  const auto& all = AllChoosers();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](Chooser each) { return NameOf(each) == name; });
+  return found == all.end() ? std::nullopt : std::optional<Chooser>(*found);
 }
 
 StatusOr<TrialResult> RunTrial(const ClosedLoopOptions& options, Chooser chooser,

@@ -24,6 +24,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -45,6 +46,7 @@ enum class Chooser { kModel, kKinematic, kTool, kGuess, kScript, kSimulator };
 /// In the order of the table above.
 const std::vector<Chooser>& AllChoosers();
 std::string NameOf(Chooser chooser);
+std::optional<Chooser> ChooserNamed(const std::string& name);
 
 struct ClosedLoopOptions {
   sim::SimulateOptions sim;  ///< the seed is that of the scene

@@ -115,7 +115,7 @@ std::string ClosedLoopText(const ClosedLoopStudy& study) {
 
 nlohmann::ordered_json ClosedLoopToJson(const ClosedLoopStudy& study) {
   nlohmann::ordered_json json = {{"schema", "interlacer.closed_loop/2"},
-                                 {"model", study.model},
+                                 {"model", study.model},  // empty where no chooser asks one
                                  {"command", study.command},
                                  {"created_time", study.created_time},
                                  {"task", study.options.sim.task},
@@ -179,10 +179,8 @@ StatusOr<TrialResult> TrialFromJson(const nlohmann::json& json) {
   TrialResult trial;
   INTERLACER_ASSIGN_OR_RETURN(trial.seed, row.Get<std::uint64_t>("seed"));
   INTERLACER_ASSIGN_OR_RETURN(const std::string chooser, row.Get<std::string>("chooser"));
-  const auto& all = AllChoosers();
-  const auto known =
-      std::find_if(all.begin(), all.end(), [&](Chooser each) { return NameOf(each) == chooser; });
-  if (known == all.end()) {
+  const std::optional<Chooser> known = ChooserNamed(chooser);
+  if (!known) {
     return Mismatch(reason::SCHEMA_INVALID, "chooser", "one that decides", chooser);
   }
   trial.chooser = *known;

@@ -24,7 +24,7 @@ struct TrainingRecord {
   double gradient_norm = 0;  ///< before clipping
   double learning_rate = 0;
   double seconds = 0;      ///< of this step
-  double cpu_seconds = 0;  ///< of this step, all threads; other work on the machine hardly counts
+  double cpu_seconds = 0;  ///< of all threads of this process; other work hardly stretches it
 };
 
 struct ValidationRecord {

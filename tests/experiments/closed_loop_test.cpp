@@ -108,9 +108,8 @@ TEST(ClosedLoop, AMotionMustGainWhatIsAskedOfItsChooser) {
   const TrialResult still = TrialBy(Chooser::kSimulator, nullptr, options);
   ASSERT_EQ(still.decisions.size(), 1u);
   EXPECT_EQ(still.decisions.front().chosen, 0);
-  options.least_gain_m = {{Chooser::kSimulator, gain_m - 1e-3}, {Chooser::kTool, 1.0}};
+  options.least_gain_m = {{Chooser::kSimulator, gain_m - 1e-3}, {Chooser::kModel, 1.0}};
   EXPECT_NE(TrialBy(Chooser::kSimulator, nullptr, options).decisions.front().chosen, 0);
-  EXPECT_EQ(TrialBy(Chooser::kTool, nullptr, options).decisions.front().chosen, 0);
 }
 
 TEST(ClosedLoop, GuessAndScriptPush) {
