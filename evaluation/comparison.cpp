@@ -144,6 +144,22 @@ std::vector<VariantScore> CompareVariants(const std::vector<Variant>& variants,
   return scores;
 }
 
+std::optional<RatioEstimate> ShareOfMotion(const Variant& variant, std::string_view metric,
+                                           int step) {
+  const auto means = [&](std::string_view subject) {
+    return EpisodeMeans(*variant.results, {std::string(subject), metric, step, "", {}});
+  };
+  const auto variants = means(variant.subject), still = means(kKinematicSubject),
+             moved = means(kOracleMotion);
+  std::vector<Fraction> episodes;
+  for (const auto& [episode, mean] : variants) {
+    const auto from = still.find(episode), to = moved.find(episode);
+    if (from == still.end() || to == moved.end()) continue;
+    episodes.push_back({mean - from->second, to->second - from->second});
+  }
+  return EstimateRatio(episodes);
+}
+
 std::vector<Variant> BaselineVariants(const Results& results, const std::string& frames_dir) {
   std::vector<Variant> variants;
   for (const std::string& subject : BaselinesOf(results)) {
@@ -181,6 +197,19 @@ Json ComparisonToJson(const std::vector<Variant>& variants) {
           entry["ties"] = d->ties;
         }
         out["comparisons"].push_back(std::move(entry));
+      }
+    }
+  }
+  for (const Variant& variant : variants) {
+    if (variant.subject != kModelSubject) continue;
+    for (const std::string_view metric : kMotionMetrics) {
+      for (const int step : steps) {
+        const std::optional<RatioEstimate> share = ShareOfMotion(variant, metric, step);
+        if (!share) continue;
+        out["shares_of_motion"].push_back({{"metric", metric},
+                                           {"step", step < 0 ? Json("all") : Json(step)},
+                                           {"variant", variant.name},
+                                           {"share", ToJson(*share)}});
       }
     }
   }

@@ -7,6 +7,7 @@
 /// or SCHEMA_INVALID naming what makes two results incomparable; ARGUMENT_INVALID for a rule that
 /// does not parse.
 
+#include <array>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "common/status.h"
 #include "evaluation/results.h"
 #include "evaluation/statistics.h"
+#include "evaluation/view_scores.h"
 
 namespace interlacer {
 
@@ -42,6 +44,14 @@ struct VariantScore {
 /// Scores of every variant for one metric, at one step or (step < 0) over all steps.
 std::vector<VariantScore> CompareVariants(const std::vector<Variant>& variants,
                                           std::string_view metric, int step);
+
+/// What a variant wins in a metric over `kinematic`, where all but the robot stands still, as a
+/// share of what true motion of everything wins (subject oracle_motion of the same results): ratio
+/// of means over episodes. Absent where one of the two was not scored. With `l2_moved_m` it is the
+/// share of the way that objects go which was predicted.
+inline constexpr std::array kMotionMetrics{kL2Moved, kSsim, kSsimMoving, kSsimObjects, kDepthAbs};
+std::optional<RatioEstimate> ShareOfMotion(const Variant& variant, std::string_view metric,
+                                           int step);
 
 /// The baselines that these results hold, as variants.
 std::vector<Variant> BaselineVariants(const Results& results, const std::string& frames_dir);

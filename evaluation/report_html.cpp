@@ -73,6 +73,31 @@ std::string Headline(const ReportInput& in) {
   return HeadlineHtml(figures);
 }
 
+/// Empty where true motion was not scored.
+std::string ShareTable(const ReportInput& in) {
+  const std::vector<int> steps = ChosenSteps(in);
+  HtmlTable table;
+  table.caption =
+      "Share of what true motion of everything wins over kinematic: ratio of mean differences and "
+      "95 % interval";
+  table.header = {"", "metric"};
+  for (const int step : steps) table.header.push_back("step " + std::to_string(step));
+  for (const Variant& variant : in.variants) {
+    if (variant.subject != kModelSubject) continue;
+    for (const std::string_view metric : kMotionMetrics) {
+      std::vector<std::string> row{variant.name, MetricLabel(metric)};
+      bool has_value = false;
+      for (const int step : steps) {
+        const std::optional<RatioEstimate> share = ShareOfMotion(variant, metric, step);
+        has_value = has_value || share;
+        row.push_back(RatioText(share));
+      }
+      if (has_value) table.rows.push_back(std::move(row));
+    }
+  }
+  return table.rows.empty() ? "" : TableHtml(table);
+}
+
 std::string ScoreTables(const ReportInput& in) {
   std::string tables;
   for (const std::string& metric : MetricsOf(in.reference())) {
@@ -93,6 +118,7 @@ std::string ScoreTables(const ReportInput& in) {
     }
     if (!table.rows.empty()) tables += TableHtml(table);
   }
+  tables += ShareTable(in);
   return tables.empty() ? "" : SectionHtml("The numbers", tables);
 }
 

@@ -215,13 +215,23 @@ bool Matches(const ResultValue& v, const ValueFilter& f) {
          (!f.is_input_camera || v.is_input_camera == *f.is_input_camera);
 }
 
+Json IntervalJson(const std::optional<Interval>& interval) {
+  return interval ? Json{interval->low, interval->high} : Json();
+}
+
 }  // namespace
 
 Json ToJson(const MeanEstimate& estimate) {
-  Json out = {{"mean", estimate.mean}, {"std", estimate.std_dev}, {"n", estimate.n}};
-  out["interval_95"] =
-      estimate.interval ? Json{estimate.interval->low, estimate.interval->high} : Json();
-  return out;
+  return {{"mean", estimate.mean},
+          {"std", estimate.std_dev},
+          {"n", estimate.n},
+          {"interval_95", IntervalJson(estimate.interval)}};
+}
+
+Json ToJson(const RatioEstimate& estimate) {
+  return {{"ratio", estimate.ratio},
+          {"n", estimate.n},
+          {"interval_95", IntervalJson(estimate.interval)}};
 }
 
 Json ResultsToJson(const Results& r, Aggregation aggregation) {

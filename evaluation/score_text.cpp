@@ -73,10 +73,26 @@ std::string SignedText(double value, int decimals) {
   return (value > 0 ? "+" : "") + ScoreText(value, decimals);
 }
 
-std::string IntervalText(const MeanEstimate& e, int decimals) {
-  if (!e.interval) return "n = " + std::to_string(e.n);
-  return "[" + ScoreText(e.interval->low, decimals) + ", " + ScoreText(e.interval->high, decimals) +
+namespace {
+
+/// Of n episodes.
+std::string IntervalText(const std::optional<Interval>& interval, int n, int decimals) {
+  if (!interval) return "n = " + std::to_string(n);
+  return "[" + ScoreText(interval->low, decimals) + ", " + ScoreText(interval->high, decimals) +
          "]";
+}
+
+}  // namespace
+
+std::string IntervalText(const MeanEstimate& e, int decimals) {
+  return IntervalText(e.interval, e.n, decimals);
+}
+
+std::string RatioText(const std::optional<RatioEstimate>& estimate) {
+  constexpr int kDecimals = 2;
+  if (!estimate) return ScoreText({}, kDecimals);
+  return ScoreText(estimate->ratio, kDecimals) + " " +
+         IntervalText(estimate->interval, estimate->n, kDecimals);
 }
 
 std::string GapText(const PairedDifference& gap, int decimals) {

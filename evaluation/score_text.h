@@ -24,6 +24,8 @@ std::string SignedText(double value, int decimals);
 std::string IntervalText(const MeanEstimate& estimate, int decimals);
 /// "+0.0030 [0.0005, 0.0054]".
 std::string GapText(const PairedDifference& gap, int decimals);
+/// "0.31 [0.12, 0.55]", "–" for nothing.
+std::string RatioText(const std::optional<RatioEstimate>& estimate);
 /// The mean and its interval, "–" for nothing.
 std::string MeanText(const std::optional<MeanEstimate>& estimate, int decimals);
 

@@ -72,6 +72,22 @@ StatusOr<PairedDifference> ComparePaired(std::span<const double> a, std::span<co
 StatusOr<PairedDifference> ComparePairedRuns(const RunValues& a, const RunValues& b,
                                              const BootstrapOptions& options = {});
 
+/// Quotient of two means over the same `n` episodes.
+struct RatioEstimate {
+  double ratio = 0;
+  int n = 0;
+  /// Wide where the denominator's mean is near 0; absent when n is below 2.
+  std::optional<Interval> interval;
+};
+/// Of one episode.
+struct Fraction {
+  double above = 0;
+  double below = 0;
+};
+/// Absent for no episodes or a denominator of 0.
+std::optional<RatioEstimate> EstimateRatio(std::span<const Fraction> episodes,
+                                           const BootstrapOptions& options = {});
+
 /// Student's interval of the mean, n - 1 degrees of freedom; absent for fewer than two values.
 std::optional<Interval> StudentInterval(std::span<const double> values, double confidence = 0.95);
 

@@ -133,11 +133,11 @@ StatusOr<ExitCode> RunCompare(const CompareArguments& arguments, const VerbConte
 void AddCompare(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb = app->add_subcommand(
       "compare",
-      "Paired statistics of several results and the first one's baselines, the first as reference");
+      "Paired statistics of results and the first one's baselines, the first as reference");
   const auto arguments = std::make_shared<CompareArguments>();
   verb->add_option("results", arguments->results, "results.json files or their folders")
       ->required()
-      ->expected(2, -1);
+      ->expected(1, -1);
   verb->add_option("-o,--output", arguments->output,
                    "Folder to write comparison.json and report.html to");
   verb->add_option("--fail-if", arguments->fail_if,

@@ -198,7 +198,7 @@ std::string ClaimTable(const std::vector<Claim>& claims) {
 
 std::string RunTable(const Study& study) {
   std::string out = "\n**Runs**\n\n" +
-                    MarkdownRow({"run", "parameters", "training steps", "steps/s",
+                    MarkdownRow({"run", "parameters", "training steps", "steps/CPU s",
                                  "last validation loss", "mean SSIM"}) +
                     MarkdownRow({"---", "---", "---", "---", "---", "---"});
   for (const TrainedRun& run : study.runs()) {

@@ -70,7 +70,8 @@ std::string AblationsHtml(const Study& study) {
 std::string TrainingHtml(const Study& study) {
   HtmlTable table;
   table.header = {
-      "run", "parameters", "training steps", "steps a second", "last validation loss", "mean SSIM"};
+      "run",      "parameters", "training steps", "steps a CPU second", "last validation loss",
+      "mean SSIM"};
   for (const TrainedRun& run : study.runs()) {
     table.rows.push_back(
         {run.name(), std::to_string(study.facts(run).parameter_count),

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tests/evaluation/results_support.h"
@@ -33,6 +34,27 @@ TEST(CompareVariants, OnlyCommonEpisodesArePaired) {
   const auto scores = CompareVariants(TwoModels(a, b), kSsim, 0);
   EXPECT_EQ(scores[1].mean->n, 5);
   EXPECT_EQ(scores[1].difference->difference.n, 2);
+}
+
+TEST(ShareOfMotion, IsWhatIsWonOfWhatTrueMotionWins) {
+  Results results = MakeResults(2, 1);
+  const Variant model{"a", &results, std::string(kModelSubject), ""};
+  EXPECT_FALSE(ShareOfMotion(model, kSsim, 1)) << "no true motion";
+  for (const auto& [episode, still, moved] :
+       {std::tuple{"episode_0", 0.85, 0.91}, std::tuple{"episode_1", 0.871, 0.911}}) {
+    AddValue(&results, kKinematicSubject, episode, 1, kSsim, still);
+    AddValue(&results, kOracleMotion, episode, 1, kSsim, moved);
+  }
+  AddValue(&results, kOracleMotion, "of_one_side_only", 1, kSsim, 1);
+  // The model has .89 and .891: .04 of .06 and .02 of .04.
+  const auto share = ShareOfMotion(model, kSsim, 1);
+  ASSERT_TRUE(share);
+  EXPECT_EQ(share->n, 2);
+  EXPECT_NEAR(share->ratio, 0.6, testing::kScoreTolerance);
+  EXPECT_NEAR(share->interval->low, 0.5, testing::kScoreTolerance);
+  EXPECT_NEAR(share->interval->high, 2. / 3, testing::kScoreTolerance);
+  EXPECT_FALSE(ShareOfMotion(model, kSsimObjects, 1)) << "no such scores";
+  EXPECT_EQ(ComparisonToJson({model})["shares_of_motion"].size(), 2u) << "step 1, all steps";
 }
 
 TEST(CheckComparable, NamesTheFirstDifference) {

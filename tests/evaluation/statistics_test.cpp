@@ -163,6 +163,30 @@ TEST(ComparePaired, RefusesUnequalOrEmptyLists) {
   EXPECT_FALSE(ComparePaired({}, {}).ok());
 }
 
+TEST(EstimateRatio, IsTheQuotientOfTheMeans) {
+  const auto ratio = EstimateRatio(std::vector<Fraction>{{1, 2}, {2, 6}, {0, 0}});
+  ASSERT_TRUE(ratio);
+  EXPECT_EQ(ratio->ratio, 3. / 8);
+  EXPECT_EQ(ratio->n, 3);
+  // Draws are of episodes: nothing between the quotients of the first two alone is left out.
+  EXPECT_EQ(ratio->interval->low, 1. / 3);
+  EXPECT_EQ(ratio->interval->high, 1. / 2);
+}
+
+TEST(EstimateRatio, EqualQuotientsGiveAPointInterval) {
+  const auto ratio = EstimateRatio(std::vector<Fraction>{{1, 2}, {2, 4}, {4, 8}});
+  EXPECT_EQ(ratio->interval->low, 0.5);
+  EXPECT_EQ(ratio->interval->high, 0.5);
+}
+
+TEST(EstimateRatio, NothingOneEpisodeAndNothingToWin) {
+  EXPECT_FALSE(EstimateRatio({}));
+  EXPECT_FALSE(EstimateRatio(std::vector<Fraction>{{1, 0}, {1, 0}}));
+  const auto one = EstimateRatio(std::vector<Fraction>{{1, 4}});
+  EXPECT_EQ(one->ratio, 0.25);
+  EXPECT_FALSE(one->interval);
+}
+
 TEST(Percentile, InterpolatesBetweenOrderStatistics) {
   EXPECT_FALSE(Percentile({}, 0.5));
   EXPECT_EQ(*Percentile({3}, 0.99), 3);

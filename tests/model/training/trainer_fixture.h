@@ -22,6 +22,7 @@ class CountingObserver : public TrainObserver {
   explicit CountingObserver(std::int64_t stop_after = 1 << 30) : stop_after_(stop_after) {}
   bool OnStep(const TrainingRecord& record, std::int64_t) override {
     losses.push_back(record.loss);
+    EXPECT_GT(record.cpu_seconds, 0);
     return record.step < stop_after_;
   }
   void OnValidation(const ValidationRecord& record) override { validations.push_back(record); }
