@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "common/random.h"
 #include "model/lifting/lifting.h"
@@ -94,30 +95,65 @@ TEST_F(SequenceLossTest, JitterMovesTheReconstructionAlone) {
   EXPECT_NEAR(loss_of(1e-9, 0).reconstruction, still.reconstruction, 1e-5 * still.reconstruction);
 }
 
-/// The loss of a still cloud's rays by its definition, in float64.
+constexpr double kDepthWeight = 0.3;
+
+std::vector<float> RowMajorValues(const torch::Tensor& values) {
+  const torch::Tensor row = values.detach().contiguous();
+  return {row.data_ptr<float>(), row.data_ptr<float>() + row.numel()};
+}
+
+/// The loss of a still cloud's rays by its definition, in float64, and its gradients, those of
+/// depth with kDepthWeight.
 struct SlowViewLoss {
   double video = 0, depth_m = 0;
+  torch::Tensor by_rgb, by_opacity, by_distance;  // as those of RenderedRays
 };
 SlowViewLoss SlowLossOf(const RenderedRays& rendered, const TrainingRays& rays,
                         const std::vector<float>& background) {
   SlowViewLoss loss;
-  std::int64_t hits = 0;
+  const std::vector<float> rgb = RowMajorValues(rendered.rgb),
+                           opacities = RowMajorValues(rendered.opacity),
+                           distances_m = RowMajorValues(rendered.distance_m);
+  std::vector<float> by_rgb(rgb.size()), by_opacity(opacities.size()),
+      by_distance(opacities.size());
+  const auto hits = static_cast<double>(std::max<std::ptrdiff_t>(
+      1, std::count_if(rays.target_distance_m.begin(), rays.target_distance_m.end(),
+                       [](float distance_m) { return std::isfinite(distance_m); })));
   for (std::int64_t r = 0; r < rays.count; ++r) {
-    const double target_m = rays.target_distance_m[r], opacity = rendered.opacity[r].item<double>();
+    const double target_m = rays.target_distance_m[r], opacity = opacities[r];
     const bool hits_something = std::isfinite(target_m);
     for (int c = 0; c < 3; ++c) {
       const double behind = background.empty() ? 1 : background[3 * r + c];
-      const double shown = rendered.rgb[r][c].item<double>() + (1 - opacity) * (behind - 1);
+      const double shown = rgb[3 * r + c] + (1 - opacity) * (behind - 1);
       const double target = hits_something ? rays.target_rgb[3 * r + c] : behind;
-      loss.video += (shown - target) * (shown - target) / (3.0 * static_cast<double>(rays.count));
+      const double share = 1 / (3.0 * static_cast<double>(rays.count));
+      loss.video += share * (shown - target) * (shown - target);
+      const double slope = 2 * share * (shown - target);
+      by_rgb[3 * r + c] = static_cast<float>(slope);
+      by_opacity[r] += static_cast<float>(slope * (1 - behind));
     }
     if (!hits_something) continue;
-    ++hits;
-    const double error_m = std::abs(rendered.distance_m[r].item<double>() - target_m);
-    loss.depth_m += error_m < 0.01 ? error_m * error_m / 0.02 : error_m - 0.005;
+    const double behind_m = distances_m[r] - target_m;
+    const double error_m = std::abs(behind_m);
+    loss.depth_m += (error_m < 0.01 ? error_m * error_m / 0.02 : error_m - 0.005) / hits;
+    by_distance[r] =
+        static_cast<float>(kDepthWeight / hits * std::clamp(behind_m / 0.01, -1.0, 1.0));
   }
-  loss.depth_m /= static_cast<double>(std::max<std::int64_t>(1, hits));
+  loss.by_rgb = torch::tensor(by_rgb).view_as(rendered.rgb);
+  loss.by_opacity = torch::tensor(by_opacity);
+  loss.by_distance = torch::tensor(by_distance);
   return loss;
+}
+
+/// Of the radiance field, in one row.
+torch::Tensor FieldGradients(WorldModel* model) {
+  std::vector<torch::Tensor> rows;
+  for (const auto& entry : model->named_parameters()) {
+    if (!entry.key().starts_with("radiance_field.")) continue;
+    rows.push_back(entry.value().grad().flatten().clone());
+  }
+  model->zero_grad();
+  return torch::cat(rows);
 }
 
 TEST_F(SequenceLossTest, DepthAndColoursBehindTheRaysFollowTheSlowTwin) {
@@ -136,12 +172,11 @@ TEST_F(SequenceLossTest, DepthAndColoursBehindTheRaysFollowTheSlowTwin) {
   }
   SequenceLossOptions drawn;
   drawn.jitter_depth = false;
-  drawn.depth_weight = 0.3;
+  drawn.depth_weight = kDepthWeight;
   drawn.draw_index = 5;
   drawn.seed = 9;
   const TrainingRays rays =
       DrawTrainingRays(sample.target_steps[1], {drawn.ray_count, 0, 9, 5, 1}).value();
-  torch::NoGradGuard no_grad;
   const CloudTensors cloud =
       LiftCloud(&model, ColorsInUnit(ImageBytes(sample.newer.images, torch::kCPU)),
                 RowsOf3(sample.newer.positions_m, torch::kCPU),
@@ -160,7 +195,18 @@ TEST_F(SequenceLossTest, DepthAndColoursBehindTheRaysFollowTheSlowTwin) {
     const SlowViewLoss slow = SlowLossOf(rendered, rays, background);
     EXPECT_NEAR(loss.prediction, slow.video, 1e-5);
     EXPECT_NEAR(loss.depth_m, slow.depth_m, 1e-5);
-    EXPECT_NEAR(loss.total.item<double>(), loss.prediction + 0.3 * loss.depth_m, 1e-6);
+    EXPECT_NEAR(loss.total.item<double>(), loss.prediction + kDepthWeight * loss.depth_m, 1e-6);
+
+    loss.total.backward();
+    const torch::Tensor gradients = FieldGradients(&model);
+    const torch::Tensor by_slow_gradients = (rendered.rgb * slow.by_rgb).sum() +
+                                            (rendered.opacity * slow.by_opacity).sum() +
+                                            (rendered.distance_m * slow.by_distance).sum();
+    by_slow_gradients.backward({}, /*retain_graph=*/true);
+    const torch::Tensor expected = FieldGradients(&model);
+    const double largest = expected.abs().max().item<double>();
+    EXPECT_GT(largest, 0);
+    EXPECT_LT((gradients - expected).abs().max().item<double>(), 1e-4 * largest);
   }
 }
 
