@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <string>
+
+#include "common/file_io.h"
+#include "tests/support/must.h"
+
 namespace interlacer {
 namespace {
 
@@ -25,6 +31,22 @@ TEST(TrainingConfig, PresetsRoundTripThroughJson) {
     const RunConfig back = ParseRunConfigJson(RunConfigToJson(run)).value();
     EXPECT_EQ(back.training, run.training) << name;
     EXPECT_EQ(ConfigToJson(back.model), ConfigToJson(run.model)) << name;
+  }
+}
+
+/// So that scripts/train-checkpoint can go on from each stage to the next.
+TEST(TrainingConfig, StagesOfShippedCheckpointsTrainTheModelThatIsShipped) {
+  for (const std::string name : {"small", "paper"}) {
+    const std::string folder = INTERLACER_SOURCE_DIR "/checkpoints/" + name;
+    const InterlacerConfig shipped =
+        Must(ParseConfigJson(Must(ReadTextFile(folder + "/config.json"))));
+    int count = 0;
+    for (const auto& file : std::filesystem::directory_iterator(folder + "/stages")) {
+      const RunConfig run = Must(ParseRunConfigJson(Must(ReadTextFile(file.path()))));
+      EXPECT_EQ(ConfigToJson(run.model), ConfigToJson(shipped)) << file.path();
+      ++count;
+    }
+    EXPECT_GE(count, 8) << name;
   }
 }
 
