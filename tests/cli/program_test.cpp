@@ -57,8 +57,8 @@ TEST(Program, VersionAsTextAndJson) {
 
 TEST(Program, UsageErrorsAreTwo) {
   for (const char* arguments :
-       {"", "fly", "version --no-such-flag", "predict", "simulate -o x --task dance",
-        "compare", "probe a:1 --wait soon", "train --data x --output y --threads -1",
+       {"", "fly", "version --no-such-flag", "predict", "simulate -o x --task dance", "compare",
+        "probe a:1 --wait soon", "train --data x --output y --threads -1",
         "train --data x --output y --steps 0", "evaluate x --model y -o z --episodes -1",
         "experiment hdvpd --data x --runs y -o z --episodes -1"}) {
     EXPECT_EQ(RunProgram(arguments).exit_code, 2) << arguments;
