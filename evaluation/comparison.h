@@ -49,7 +49,7 @@ std::vector<VariantScore> CompareVariants(const std::vector<Variant>& variants,
 /// share of what true motion of everything wins (subject oracle_motion of the same results): ratio
 /// of means over episodes. Absent where one of the two was not scored. With `l2_moved_m` it is the
 /// share of the way that objects go which was predicted.
-inline constexpr std::array kMotionMetrics{kL2Moved, kSsim, kSsimMoving, kSsimObjects, kDepthAbs};
+inline constexpr std::array kMotionMetrics{kL2Moved, kSsim, kSsimMoving, kSsimObjects};
 std::optional<RatioEstimate> ShareOfMotion(const Variant& variant, std::string_view metric,
                                            int step);
 

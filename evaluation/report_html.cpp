@@ -75,7 +75,8 @@ std::string Headline(const ReportInput& in) {
 
 /// Empty where true motion was not scored.
 std::string ShareTable(const ReportInput& in) {
-  const std::vector<int> steps = ChosenSteps(in);
+  std::vector<int> steps = ChosenSteps(in);
+  std::erase(steps, 0);  // nothing has moved yet
   HtmlTable table;
   table.caption =
       "Share of what true motion of everything wins over kinematic: ratio of mean differences and "
