@@ -151,11 +151,14 @@ std::optional<RatioEstimate> ShareOfMotion(const Variant& variant, std::string_v
   };
   const auto variants = means(variant.subject), still = means(kKinematicSubject),
              moved = means(kOracleMotion);
+  std::map<std::string, double> still_alike = means(kKinematicField);
+  if (still_alike.empty()) still_alike = still;
   std::vector<Fraction> episodes;
   for (const auto& [episode, mean] : variants) {
     const auto from = still.find(episode), to = moved.find(episode);
-    if (from == still.end() || to == moved.end()) continue;
-    episodes.push_back({mean - from->second, to->second - from->second});
+    const auto alike = still_alike.find(episode);
+    if (alike == still_alike.end() || from == still.end() || to == moved.end()) continue;
+    episodes.push_back({mean - alike->second, to->second - from->second});
   }
   return EstimateRatio(episodes);
 }

@@ -45,11 +45,14 @@ struct VariantScore {
 std::vector<VariantScore> CompareVariants(const std::vector<Variant>& variants,
                                           std::string_view metric, int step);
 
-/// What a variant wins in a metric over `kinematic`, where all but the robot stands still, as a
-/// share of what true motion of everything wins (subject oracle_motion of the same results): ratio
-/// of means over episodes. Absent where one of the two was not scored. With `l2_moved_m` it is the
-/// share of the way that objects go which was predicted.
 inline constexpr std::array kMotionMetrics{kL2Moved, kSsim, kSsimMoving, kSsimObjects};
+/// What a variant wins in a metric over `kinematic`, where all but the robot stands still, as a
+/// share of what true motion of everything wins over it (subject oracle_motion of the same
+/// results): ratio of means over episodes. With `l2_moved_m` it is the share of the way that
+/// objects go which was predicted. Absent where one of them was not scored, and where EstimateRatio
+/// is. Both differences are between pictures drawn alike, the variant's where its results hold
+/// kinematic_field; without it the share also says how holes are filled, most of all in small
+/// pictures.
 std::optional<RatioEstimate> ShareOfMotion(const Variant& variant, std::string_view metric,
                                            int step);
 

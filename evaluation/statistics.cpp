@@ -110,30 +110,29 @@ std::optional<MeanEstimate> EstimateRunMean(const RunValues& runs,
 std::optional<RatioEstimate> EstimateRatio(std::span<const Fraction> episodes,
                                            const BootstrapOptions& options) {
   const auto n = static_cast<std::uint32_t>(episodes.size());
-  const auto ratio = [&](auto&& episode_at) -> std::optional<double> {
-    double above = 0, below = 0;
+  const auto sums = [&](auto&& episode_at) {
+    Fraction sum;
     for (std::uint32_t i = 0; i < n; ++i) {
       const Fraction& episode = episodes[episode_at(i)];
-      above += episode.above;
-      below += episode.below;
+      sum.above += episode.above;
+      sum.below += episode.below;
     }
-    return below == 0 ? std::nullopt : std::optional<double>(above / below);
+    return sum;
   };
-  const std::optional<double> whole = ratio([](std::uint32_t i) { return i; });
-  if (!whole) return std::nullopt;
-  RatioEstimate estimate{*whole, static_cast<int>(n), {}};
+  const Fraction whole = sums([](std::uint32_t i) { return i; });
+  if (whole.below == 0) return std::nullopt;
+  RatioEstimate estimate{whole.above / whole.below, static_cast<int>(n), {}};
+  if (n < 2) return estimate;
   std::vector<double> ratios;
-  for (int draw = 0; n > 1 && draw < options.draw_count; ++draw) {
+  for (int draw = 0; draw < options.draw_count; ++draw) {
     RandomSequence random(static_cast<std::uint64_t>(options.seed), RandomStream::kBootstrap,
                           static_cast<std::uint32_t>(draw));
-    // A draw of episodes in which nothing is to be won has no ratio.
-    const auto drawn = ratio([&](std::uint32_t) { return random.Below(n); });
-    if (drawn) ratios.push_back(*drawn);
+    const Fraction drawn = sums([&](std::uint32_t) { return random.Below(n); });
+    if (drawn.below * whole.below > 0) ratios.push_back(drawn.above / drawn.below);
   }
   const double tail = (1 - options.confidence) / 2;
-  if (!ratios.empty()) {
-    estimate.interval = {*Percentile(ratios, tail), *Percentile(ratios, 1 - tail)};
-  }
+  if (static_cast<double>(ratios.size()) < (1 - tail) * options.draw_count) return std::nullopt;
+  estimate.interval = {*Percentile(ratios, tail), *Percentile(ratios, 1 - tail)};
   return estimate;
 }
 

@@ -76,15 +76,15 @@ StatusOr<PairedDifference> ComparePairedRuns(const RunValues& a, const RunValues
 struct RatioEstimate {
   double ratio = 0;
   int n = 0;
-  /// Wide where the denominator's mean is near 0; absent when n is below 2.
-  std::optional<Interval> interval;
+  std::optional<Interval> interval;  ///< absent when n is below 2
 };
 /// Of one episode.
 struct Fraction {
   double above = 0;
   double below = 0;
 };
-/// Absent for no episodes or a denominator of 0.
+/// Absent for no episodes, and where the sign of the denominator is not known: it is 0, or it
+/// reaches 0 in more draws than an interval leaves out on one side. The quotient says nothing then.
 std::optional<RatioEstimate> EstimateRatio(std::span<const Fraction> episodes,
                                            const BootstrapOptions& options = {});
 

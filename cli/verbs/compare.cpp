@@ -2,7 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "data/manifest.h"
 #include "evaluation/comparison.h"
 #include "evaluation/report_html.h"
+#include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"
 
 namespace interlacer::cli {
@@ -70,6 +73,15 @@ std::string SummaryText(const std::vector<Variant>& variants) {
       text += "\n";
     }
   }
+  for (const Variant& variant : variants) {
+    for (const std::string_view metric : kMotionMetrics) {
+      if (variant.subject != kModelSubject) continue;
+      const std::optional<RatioEstimate> share = ShareOfMotion(variant, metric, -1);
+      if (!share) continue;
+      text += Format("%-28s %-26s %s of what true motion wins\n", std::string(metric).c_str(),
+                     variant.name.c_str(), RatioText(share).c_str());
+    }
+  }
   return text;
 }
 
@@ -87,6 +99,9 @@ StatusOr<bool> AnyRuleBroken(const CompareArguments& arguments,
 }
 
 StatusOr<ExitCode> RunCompare(const CompareArguments& arguments, const VerbContext& context) {
+  if (arguments.results.size() < 2 && !arguments.fail_if.empty()) {
+    return Mismatch(reason::ARGUMENT_INVALID, "--fail-if", "two results or more", "one");
+  }
   std::vector<Results> results;
   for (const std::string& path : arguments.results) {
     INTERLACER_ASSIGN_OR_RETURN(Results one, ReadResults(path));

@@ -79,6 +79,17 @@ TEST_F(Evaluate, ShardsMergeToTheBytesOfOneRun) {
   EXPECT_EQ(files, expected);
 }
 
+TEST_F(Evaluate, CompareHoldsOneResultAgainstItsBaselines) {
+  const std::string scores = folder_.File("scores");
+  ASSERT_EQ(Run(scores, WithModel()).exit_code, 0);
+  const ProcessResult result = RunVerb({"compare", scores});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("splat of the particles"));
+  const ProcessResult gate = RunVerb({"compare", scores, "--fail-if", "ssim < 0"});
+  EXPECT_NE(gate.exit_code, 0);
+  EXPECT_THAT(gate.err, HasSubstr("--fail-if: expected two results or more, got one"));
+}
+
 TEST_F(Evaluate, WhatNeedsNoModelRunsWithoutOne) {
   const std::string out = folder_.File("bare");
   const ProcessResult result = Run(out, {"--subjects", "kinematic,copy_last"});

@@ -164,13 +164,21 @@ TEST(ComparePaired, RefusesUnequalOrEmptyLists) {
 }
 
 TEST(EstimateRatio, IsTheQuotientOfTheMeans) {
-  const auto ratio = EstimateRatio(std::vector<Fraction>{{1, 2}, {2, 6}, {0, 0}});
+  const auto ratio = EstimateRatio(std::vector<Fraction>{{1, 2}, {2, 6}, {0, 0}, {1, 2}});
   ASSERT_TRUE(ratio);
-  EXPECT_EQ(ratio->ratio, 3. / 8);
-  EXPECT_EQ(ratio->n, 3);
-  // Draws are of episodes: nothing between the quotients of the first two alone is left out.
+  EXPECT_EQ(ratio->ratio, 4. / 10);
+  EXPECT_EQ(ratio->n, 4);
+  // A draw in sixteen has the quotient of the second alone, one in three has none of it.
   EXPECT_EQ(ratio->interval->low, 1. / 3);
   EXPECT_EQ(ratio->interval->high, 1. / 2);
+}
+
+TEST(EstimateRatio, NothingWhereTheSignOfTheDenominatorIsOpen) {
+  EXPECT_FALSE(EstimateRatio(std::vector<Fraction>{{1, 1}, {1, -1}, {1, 1}}));
+  EXPECT_FALSE(EstimateRatio(std::vector<Fraction>{{1, 1}, {1, 0}})) << "a draw in four";
+  const auto negative = EstimateRatio(std::vector<Fraction>{{1, -2}, {1, -2}});
+  ASSERT_TRUE(negative);
+  EXPECT_EQ(negative->ratio, -0.5);
 }
 
 TEST(EstimateRatio, EqualQuotientsGiveAPointInterval) {
