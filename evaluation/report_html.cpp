@@ -73,30 +73,32 @@ std::string Headline(const ReportInput& in) {
   return HeadlineHtml(figures);
 }
 
-/// Empty where true motion was not scored.
-std::string ShareTable(const ReportInput& in) {
-  std::vector<int> steps = ChosenSteps(in);
-  std::erase(steps, 0);  // nothing has moved yet
-  HtmlTable table;
-  table.caption =
-      "Share of what true motion of everything wins over kinematic: ratio of mean differences and "
-      "95 % interval";
-  table.header = {"", "metric"};
-  for (const int step : steps) table.header.push_back("step " + std::to_string(step));
+/// One table for each model; empty where true motion was not scored.
+std::string ShareTables(const ReportInput& in) {
+  std::string tables;
   for (const Variant& variant : in.variants) {
     if (variant.subject != kModelSubject) continue;
+    HtmlTable table;
+    table.caption = variant.name +
+                    ": share of what true motion of everything wins over kinematic, ratio of mean "
+                    "differences and 95 % interval";
+    table.header = {"step"};
     for (const std::string_view metric : kMotionMetrics) {
-      std::vector<std::string> row{variant.name, MetricLabel(metric)};
+      table.header.push_back(MetricLabel(metric));
+    }
+    for (const int step : ChosenSteps(in)) {
+      std::vector<std::string> row{std::to_string(step)};
       bool has_value = false;
-      for (const int step : steps) {
+      for (const std::string_view metric : kMotionMetrics) {
         const std::optional<RatioEstimate> share = ShareOfMotion(variant, metric, step);
         has_value = has_value || share;
         row.push_back(RatioText(share));
       }
       if (has_value) table.rows.push_back(std::move(row));
     }
+    if (!table.rows.empty()) tables += TableHtml(table);
   }
-  return table.rows.empty() ? "" : TableHtml(table);
+  return tables;
 }
 
 std::string ScoreTables(const ReportInput& in) {
@@ -119,7 +121,7 @@ std::string ScoreTables(const ReportInput& in) {
     }
     if (!table.rows.empty()) tables += TableHtml(table);
   }
-  tables += ShareTable(in);
+  tables += ShareTables(in);
   return tables.empty() ? "" : SectionHtml("The numbers", tables);
 }
 

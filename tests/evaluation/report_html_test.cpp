@@ -39,14 +39,14 @@ TEST(ReportHtml, StatesTheDifferenceWithItsInterval) {
 
 TEST(ReportHtml, SaysWhichShareOfTrueMotionIsWon) {
   Results results = MakeResults(2, 1);
-  EXPECT_THAT(ReportHtml(InputOf(results)), Not(HasSubstr("Share of what true motion")));
+  EXPECT_THAT(ReportHtml(InputOf(results)), Not(HasSubstr("share of what true motion")));
   for (const auto& episode : results.episodes) {
     AddValue(&results, kKinematicSubject, episode.id, 1, kSsim, 0.84);
     AddValue(&results, kOracleMotion, episode.id, 1, kSsim, 0.9405);
   }
   // The model has .89 and .891.
   const std::string page = ReportHtml(InputOf(results));
-  EXPECT_THAT(page, HasSubstr("Share of what true motion"));
+  EXPECT_THAT(page, HasSubstr("share of what true motion"));
   EXPECT_THAT(page, HasSubstr("0.50 [0.50, 0.51]"));
 }
 
