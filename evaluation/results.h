@@ -117,6 +117,7 @@ struct Results {
 
 /// mean, std, n and interval_95 (null where there is none).
 nlohmann::ordered_json ToJson(const MeanEstimate& estimate);
+/// ratio, n and interval_95.
 nlohmann::ordered_json ToJson(const RatioEstimate& estimate);
 /// Means take long to estimate, so that a file which is not final may do without.
 enum class Aggregation { kAll, kNone };

@@ -73,26 +73,20 @@ std::string SignedText(double value, int decimals) {
   return (value > 0 ? "+" : "") + ScoreText(value, decimals);
 }
 
-namespace {
-
-/// Of n episodes.
-std::string IntervalText(const std::optional<Interval>& interval, int n, int decimals) {
-  if (!interval) return "n = " + std::to_string(n);
-  return "[" + ScoreText(interval->low, decimals) + ", " + ScoreText(interval->high, decimals) +
-         "]";
+std::string IntervalText(const Interval& interval, int decimals) {
+  return "[" + ScoreText(interval.low, decimals) + ", " + ScoreText(interval.high, decimals) + "]";
 }
 
-}  // namespace
-
 std::string IntervalText(const MeanEstimate& e, int decimals) {
-  return IntervalText(e.interval, e.n, decimals);
+  return e.interval ? IntervalText(*e.interval, decimals) : "n = " + std::to_string(e.n);
 }
 
 std::string RatioText(const std::optional<RatioEstimate>& estimate) {
   constexpr int kDecimals = 2;
   if (!estimate) return ScoreText({}, kDecimals);
   return ScoreText(estimate->ratio, kDecimals) + " " +
-         IntervalText(estimate->interval, estimate->n, kDecimals);
+         (estimate->interval ? IntervalText(*estimate->interval, kDecimals)
+                             : "n = " + std::to_string(estimate->n));
 }
 
 std::string GapText(const PairedDifference& gap, int decimals) {

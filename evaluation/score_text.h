@@ -20,7 +20,9 @@ int MetricDecimals(std::string_view metric);
 std::string ScoreText(const std::optional<double>& value, int decimals);
 /// With its sign.
 std::string SignedText(double value, int decimals);
-/// "[low, high]", or "n = 1" where there is no interval.
+/// "[low, high]".
+std::string IntervalText(const Interval& interval, int decimals);
+/// The same, or "n = 1" where there is no interval.
 std::string IntervalText(const MeanEstimate& estimate, int decimals);
 /// "+0.0030 [0.0005, 0.0054]".
 std::string GapText(const PairedDifference& gap, int decimals);

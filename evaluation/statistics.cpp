@@ -28,22 +28,33 @@ std::vector<double> ResampledRuns(const RunValues& runs, RandomSequence* random)
   return means;
 }
 
-/// Percentile interval of the mean over resampled runs and episodes (pigeonhole bootstrap). Every
-/// draw has its own random sequence, so that draws do not depend on each other.
+/// Every draw has its own random sequence, so that draws do not depend on each other.
+RandomSequence DrawSequence(const BootstrapOptions& options, int draw) {
+  return RandomSequence(static_cast<std::uint64_t>(options.seed), RandomStream::kBootstrap,
+                        static_cast<std::uint32_t>(draw));
+}
+
+/// What an interval leaves out on each side.
+double TailOf(const BootstrapOptions& options) { return (1 - options.confidence) / 2; }
+
+Interval PercentileInterval(const std::vector<double>& draws, const BootstrapOptions& options) {
+  const double tail = TailOf(options);
+  return {*Percentile(draws, tail), *Percentile(draws, 1 - tail)};
+}
+
+/// Percentile interval of the mean over resampled runs and episodes (pigeonhole bootstrap).
 Interval BootstrapInterval(const RunValues& runs, const BootstrapOptions& options) {
   const auto n = static_cast<std::uint32_t>(runs.front().size());
   std::vector<double> means;
   means.reserve(static_cast<std::size_t>(options.draw_count));
   for (int draw = 0; draw < options.draw_count; ++draw) {
-    RandomSequence random(static_cast<std::uint64_t>(options.seed), RandomStream::kBootstrap,
-                          static_cast<std::uint32_t>(draw));
+    RandomSequence random = DrawSequence(options, draw);
     const std::vector<double> values = ResampledRuns(runs, &random);
     double sum = 0;
     for (std::uint32_t i = 0; i < n; ++i) sum += values[random.Below(n)];
     means.push_back(sum / n);
   }
-  const double tail = (1 - options.confidence) / 2;
-  return {*Percentile(means, tail), *Percentile(means, 1 - tail)};
+  return PercentileInterval(means, options);
 }
 
 /// Of at least two values, with n - 1 in the denominator.
@@ -125,14 +136,13 @@ std::optional<RatioEstimate> EstimateRatio(std::span<const Fraction> episodes,
   if (n < 2) return estimate;
   std::vector<double> ratios;
   for (int draw = 0; draw < options.draw_count; ++draw) {
-    RandomSequence random(static_cast<std::uint64_t>(options.seed), RandomStream::kBootstrap,
-                          static_cast<std::uint32_t>(draw));
+    RandomSequence random = DrawSequence(options, draw);
     const Fraction drawn = sums([&](std::uint32_t) { return random.Below(n); });
     if (drawn.below * whole.below > 0) ratios.push_back(drawn.above / drawn.below);
   }
-  const double tail = (1 - options.confidence) / 2;
-  if (static_cast<double>(ratios.size()) < (1 - tail) * options.draw_count) return std::nullopt;
-  estimate.interval = {*Percentile(ratios, tail), *Percentile(ratios, 1 - tail)};
+  const double least = (1 - TailOf(options)) * options.draw_count;
+  if (static_cast<double>(ratios.size()) < least) return std::nullopt;
+  estimate.interval = PercentileInterval(ratios, options);
   return estimate;
 }
 

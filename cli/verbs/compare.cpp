@@ -74,8 +74,8 @@ std::string SummaryText(const std::vector<Variant>& variants) {
     }
   }
   for (const Variant& variant : variants) {
+    if (variant.subject != kModelSubject) continue;
     for (const std::string_view metric : kMotionMetrics) {
-      if (variant.subject != kModelSubject) continue;
       const std::optional<RatioEstimate> share = ShareOfMotion(variant, metric, -1);
       if (!share) continue;
       text += Format("%-28s %-26s %s of what true motion wins\n", std::string(metric).c_str(),

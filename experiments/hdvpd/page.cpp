@@ -181,11 +181,6 @@ class PageBuilder {
                 "seeds and episodes: bootstrap of both, 95 %."));
   }
 
-  static std::string IntervalText(const Interval& interval, int decimals) {
-    return "[" + ScoreText(interval.low, decimals) + ", " + ScoreText(interval.high, decimals) +
-           "]";
-  }
-
   std::string PlannedTraining() const {
     if (in_.plan == nullptr) return "";
     return SearchHtml(*in_.plan, in_.cells_dir) +

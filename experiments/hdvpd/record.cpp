@@ -188,9 +188,7 @@ std::string ClaimTable(const std::vector<Claim>& claims) {
     const auto& seeds = claim.over_runs;
     out += MarkdownRow({claim.a.name + ", " + claim.b.name + (claim.is_primary ? " (primary)" : ""),
                         MetricLabel(claim.metric), GapText(claim.difference, decimals),
-                        seeds ? "[" + ScoreText(seeds->low, decimals) + ", " +
-                                    ScoreText(seeds->high, decimals) + "]"
-                              : "–",
+                        seeds ? IntervalText(*seeds, decimals) : "–",
                         std::string(VerdictText(claim.verdict))});
   }
   return out;
