@@ -196,6 +196,7 @@ std::string Legend(const std::vector<ChartSeries>& all_series, bool has_lines, d
   std::string out;
   double x = 0;
   for (const ChartSeries& series : all_series) {
+    if (series.name.empty()) continue;
     const double entry_width = 46 + kCharacterWidth * static_cast<double>(series.name.size());
     if (x > 0 && x + entry_width > width) {
       x = 0;

@@ -14,7 +14,7 @@
 namespace interlacer {
 
 struct ChartSeries {
-  std::string name;
+  std::string name;  ///< in the legend; empty for one more line of the kind before
   std::vector<double> x;
   std::vector<double> y;  ///< as long as x
   /// Band around y; both empty or both as long as x.

@@ -196,11 +196,10 @@ Status WriteStudy(const StudyPageInput& page, const nlohmann::ordered_json& json
 std::string ClaimsText(const std::vector<Claim>& claims) {
   std::string text;
   for (const Claim& claim : claims) {
-    text += Format("%-13s  %s better than %s in %s%s: %s\n",
-                   std::string(VerdictText(claim.verdict)).c_str(), claim.a.name.c_str(),
-                   claim.b.name.c_str(), MetricLabel(claim.metric).c_str(),
-                   claim.is_primary ? " (primary)" : "",
-                   GapText(claim.difference, MetricDecimals(claim.metric)).c_str());
+    text +=
+        Format("%s better than %s in %s%s: %s; %s\n", claim.a.name.c_str(), claim.b.name.c_str(),
+               MetricLabel(claim.metric).c_str(), claim.is_primary ? " (primary)" : "",
+               ClaimVerdictText(claim).c_str(), DifferenceText(claim).c_str());
   }
   return text;
 }
@@ -225,7 +224,7 @@ StatusOr<ExitCode> ScoreRuns(const HdvpdArguments& arguments, const TrainedPlan*
   const std::string cells_dir = arguments.output + "/runs";
   for (TrainedRun& run : runs) {
     if (trained == nullptr) continue;
-    run.is_flat = run.is_flat && AreEarlierStagesFlat(trained->plan, cells_dir, run.name());
+    AddEarlierStages(trained->plan, cells_dir, &run);
   }
   INTERLACER_ASSIGN_OR_RETURN(
       const StudyEpisodes episodes,
@@ -255,14 +254,16 @@ StatusOr<ExitCode> ScoreRuns(const HdvpdArguments& arguments, const TrainedPlan*
   INTERLACER_ASSIGN_OR_RETURN(const Study study, Study::Read(setup, runs, episodes));
   StudyPageInput page;
   page.study = &study;
-  page.relations = CheckRelations(study);
   page.command = context.command_line();
   page.created_time = CurrentTimeRfc3339();
   if (trained != nullptr) {
     page.plan = &trained->plan;
-    page.claims = CheckClaims(study, trained->plan.primary_metric);
+    const StudyPlan& plan = trained->plan;
+    page.claims = CheckClaims(study, {plan.primary_metric, plan.VariantNames(), plan.seeds.size()});
     page.cells_dir = cells_dir;
     page.left_out.assign(left_out.begin(), left_out.end());
+  } else {
+    page.relations = CheckRelations(study);
   }
   const nlohmann::ordered_json json = StudyToJson(study, page.relations, page.claims);
   INTERLACER_RETURN_IF_ERROR(WriteStudy(page, json));
@@ -330,29 +331,39 @@ void AddHdvpd(CLI::App* experiment, VerbTable* verbs) {
                    "Kinds of the local layer; each is "
                    "compared with those after it")
       ->delimiter(',')
-      ->capture_default_str();
+      ->capture_default_str()
+      ->excludes(plan);
   verb->add_option("--seeds", arguments->seeds, "Seeds of the runs")
       ->delimiter(',')
-      ->capture_default_str();
-  verb->add_option("--split", arguments->split, "Split of the data set")->capture_default_str();
+      ->capture_default_str()
+      ->excludes(plan);
+  verb->add_option("--split", arguments->split, "Split of the data set")
+      ->capture_default_str()
+      ->excludes(plan);
   verb->add_option("--episodes", arguments->episode_limit,
                    "At most so many episodes, spread over the data set; 0: all")
-      ->check(ZeroOrMore());
+      ->check(ZeroOrMore())
+      ->excludes(plan);
   verb->add_option("--steps", arguments->plan_options.step_count, "Future steps of each rollout")
       ->capture_default_str()
-      ->check(AboveZero());
+      ->check(AboveZero())
+      ->excludes(plan);
   verb->add_option("--start-step", arguments->plan_options.start_step,
-                   "Newest observed step; default the first with a full history");
+                   "Newest observed step; default the first with a full history")
+      ->excludes(plan);
   verb->add_option("--windows", arguments->plan_options.window_count,
                    "Rollouts of an episode, spread over it; one where the arms hold still")
       ->capture_default_str()
-      ->check(AboveZero());
+      ->check(AboveZero())
+      ->excludes(plan);
   verb->add_option("--seed", arguments->plan_options.seed, "Seed of the draw of particles")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->excludes(plan);
   verb->add_option("--target-background", arguments->background,
                    "True frames: white_outside_workspace or none")
       ->capture_default_str()
-      ->check(CLI::IsMember({"white_outside_workspace", "none"}));
+      ->check(CLI::IsMember({"white_outside_workspace", "none"}))
+      ->excludes(plan);
   verb->add_option("--device", arguments->device, "auto, cpu or cuda")->capture_default_str();
   CLI::Option* shard =
       verb->add_option("--shard",
@@ -363,7 +374,8 @@ void AddHdvpd(CLI::App* experiment, VerbTable* verbs) {
       ->capture_default_str()
       ->check(ZeroOrMore());
   verb->add_flag("--no-ablations", arguments->no_ablations,
-                 "Leave out other actions, fewer particles and true frames rendered");
+                 "Leave out other actions, fewer particles and true frames rendered")
+      ->excludes(plan);
   verb->add_flag("--force", arguments->force, "Begin a finished study anew")
       ->excludes(shard)
       ->excludes(plan);

@@ -75,6 +75,7 @@ class PlannedStudy {
     for (std::size_t stage = 0; stage < plan_.stages.size(); ++stage) {
       last = RunsOf(stage, choices);
       INTERLACER_RETURN_IF_ERROR(TrainCells(plan_.stages[stage].name, last));
+      for (const Cell& cell : last) INTERLACER_RETURN_IF_ERROR(CheckFirstWeights(cell));
     }
     INTERLACER_RETURN_IF_ERROR(Freeze(last));
     INTERLACER_RETURN_IF_ERROR(Simulate("test", plan_.test, options_.test()));
@@ -174,6 +175,25 @@ class PlannedStudy {
     INTERLACER_RETURN_IF_ERROR(RunChildJobs(jobs, options_.jobs_at_once, context_.stop(), on_end));
     progress->Finish();
     return status;
+  }
+
+  /// A run that was trained on after the next stage had begun with its weights would be described
+  /// by a log of other weights than those that are scored.
+  Status CheckFirstWeights(const Cell& cell) const {
+    if (HasDiverged(cell)) return Status::Ok();
+    const std::string path = DirOf(cell.name) + "/inputs.json";
+    INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json inputs, ReadJsonFile(path));
+    INTERLACER_ASSIGN_OR_RETURN(const std::string now,
+                                Sha256OfFile(DirOf(cell.init) + "/checkpoint/" + kWeightsFile));
+    const char* const key =
+        cell.takes_appearance_alone ? "initial_appearance_sha256" : "initial_weights_sha256";
+    const std::string then = inputs.value(key, "");
+    if (then == now) return Status::Ok();
+    return FailedPrecondition(reason::CHECKPOINT_INVALID,
+                              path + ": " + key + ": expected " + now + ", the weights of " +
+                                  cell.init + ", got " + then +
+                                  "; remove the folder of this run, so that it is trained anew")
+        .WithField(path);
   }
 
   Status MarkDiverged(const std::string& cell, const std::string& why) const {

@@ -7,13 +7,14 @@
 ///   OUTPUT/plan.json      the plan of the first call; another one is refused afterwards
 ///   OUTPUT/configs, logs  configuration and output of every cell (experiments/hdvpd/cells.h)
 ///   OUTPUT/runs           the cells
-///   OUTPUT/choices.json   what the search chose, with all its losses
+///   OUTPUT/choices.json   what the search chose
 ///   OUTPUT/frozen.json    SHA-256 of the weights that are scored; written before there is a test
 ///   OUTPUT/test           the test episodes
 ///
 /// Errors: INTERNAL for a child that fails, naming its log; FAILED_PRECONDITION CONFIG_INVALID for
-/// another plan, CHECKPOINT_INVALID for other weights than the frozen ones, OUTPUT_EXISTS for test
-/// episodes before that; CANCELLED on a stop. One call at a time for a folder.
+/// another plan, CHECKPOINT_INVALID for a run that began with other weights than the run before it
+/// now has and for other weights than the frozen ones, OUTPUT_EXISTS for test episodes before that;
+/// CANCELLED on a stop. One call at a time for a folder.
 
 #include <set>
 #include <string>

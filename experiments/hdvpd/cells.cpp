@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <utility>
 
 #include "evaluation/statistics.h"
@@ -12,6 +13,7 @@ namespace {
 using nlohmann::json;
 
 constexpr char kAppearance[] = "appearance/";
+constexpr double kNotFinite = std::numeric_limits<double>::infinity();
 
 json ConfigOf(const StudyPlan& plan, const json& variant_model, const json& training) {
   json model = plan.model;
@@ -90,8 +92,8 @@ CellState ReadCell(const std::string& dir) {
       seconds.push_back(record.value("cpu_seconds", 0.0));
     } else if (kind == "validation") {
       const json loss = record.value("loss", json());
-      state.last_validation_loss =
-          loss.is_number() ? std::optional<double>(loss.get<double>()) : std::nullopt;
+      state.validations.push_back(
+          {state.steps, loss.is_number() ? loss.get<double>() : kNotFinite});
     } else if (kind == "end") {
       state.has_ended = true;
       state.is_flat = record.value("flat", false);
@@ -99,16 +101,6 @@ CellState ReadCell(const std::string& dir) {
   }
   state.step_s = Percentile(std::move(seconds), 0.5).value_or(0);
   return state;
-}
-
-bool AreEarlierStagesFlat(const StudyPlan& plan, const std::string& runs_dir,
-                          const std::string& run) {
-  for (std::size_t i = 0; i + 1 < plan.stages.size(); ++i) {
-    const PlannedStage& stage = plan.stages[i];
-    const bool has_rule = stage.training.contains("stop_when_flat");
-    if (has_rule && !ReadCell(runs_dir + "/" + stage.name + "/" + run).is_flat) return false;
-  }
-  return true;
 }
 
 std::optional<std::size_t> ChooseTrial(std::span<const std::optional<double>> losses) {
@@ -125,7 +117,8 @@ std::vector<std::optional<double>> TrialLosses(const StudyPlan& plan, const Plan
   std::vector<std::optional<double>> losses;
   for (const Cell& trial : TrialCells(plan, variant)) {
     const CellState state = ReadCell(runs_dir + "/" + trial.name);
-    losses.push_back(state.has_ended ? state.last_validation_loss : std::nullopt);
+    const bool has_loss = state.has_ended && !state.validations.empty();
+    losses.push_back(has_loss ? std::optional(state.validations.back().loss) : std::nullopt);
   }
   return losses;
 }

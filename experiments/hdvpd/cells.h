@@ -42,24 +42,25 @@ std::vector<Cell> TrialCells(const StudyPlan& plan, const PlannedVariant& varian
 std::vector<Cell> StageCells(const StudyPlan& plan, const PlannedVariant& variant,
                              std::size_t stage, const Choice& choice);
 
+struct LoggedLoss {
+  std::int64_t step = 0;
+  double loss = 0;  ///< what training minimises; infinite where it was not finite
+};
+
 /// How far a cell has come, by its log.
 struct CellState {
   bool has_ended = false;
   bool is_flat = false;    ///< ended by the stopping rule, before its last update
   std::int64_t steps = 0;  ///< of the last line
-  std::optional<double> last_validation_loss;  ///< absent if it was not finite
-  double step_s = 0;                           ///< median CPU time of an update; 0 without one
+  std::vector<LoggedLoss> validations;
+  double step_s = 0;  ///< median CPU time of an update; 0 without one
 };
 CellState ReadCell(const std::string& dir);
 
-/// Whether all stages before the last of a run, such as grf_exact-0, ended by their stopping rule;
-/// stages without one count as flat.
-bool AreEarlierStagesFlat(const StudyPlan& plan, const std::string& runs_dir,
-                          const std::string& run);
-
 /// The trial with the lowest finite loss, the first of equal ones; nothing where there is none.
 std::optional<std::size_t> ChooseTrial(std::span<const std::optional<double>> losses);
-/// The last validation loss of each of a variant's trials, below the folder of all cells.
+/// The last validation loss of each of a variant's trials that ended, below the folder of all
+/// cells.
 std::vector<std::optional<double>> TrialLosses(const StudyPlan& plan, const PlannedVariant& variant,
                                                const std::string& runs_dir);
 /// The choice that trial `index` of TrialCells stands for.

@@ -1,7 +1,9 @@
 #include "experiments/hdvpd/charts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 #include "common/json.h"
@@ -28,6 +30,32 @@ void MarkTraining(const Study& study, ChartSpec* spec) {
   if (schedule.empty()) return;
   spec->marker_x = FigureStep(schedule.back().value("value", 0));
   spec->marker_label = "trained up to here";
+}
+
+/// Of stage `stage`; the last one comes after the `earlier` ones.
+std::string LossChart(const Study& study, std::size_t stage, std::size_t earlier) {
+  ChartSpec spec;
+  spec.title = "Validation loss";
+  if (earlier > 0) spec.title += ", stage " + std::to_string(stage + 1);
+  spec.x_label = "update";
+  spec.y_label = "what training minimises";
+  spec.alt_text = spec.title + " of every run against update";
+  const std::vector<std::string> variants = study.variants();
+  std::string last_variant;
+  for (const TrainedRun& run : study.runs()) {
+    const auto style = std::find(variants.begin(), variants.end(), run.variant);
+    const bool is_first = std::exchange(last_variant, run.variant) != run.variant;
+    ChartSeries series{is_first ? VariantLabel(run.variant) : "",         {}, {}, {}, {},
+                       static_cast<std::size_t>(style - variants.begin())};
+    for (const LoggedLoss& loss :
+         stage < earlier ? run.earlier_stages[stage].validations : run.validations) {
+      if (!std::isfinite(loss.loss)) continue;
+      series.x.push_back(static_cast<double>(loss.step));
+      series.y.push_back(loss.loss);
+    }
+    if (HasValues(series)) spec.series.push_back(std::move(series));
+  }
+  return spec.series.empty() ? "" : FigureHtml(LineChartSvg(spec));
 }
 
 }  // namespace
@@ -101,28 +129,11 @@ std::string PublishedChart() {
   return FigureHtml(LineChartSvg(spec));
 }
 
-std::string LossChart(const Study& study) {
-  ChartSpec spec;
-  spec.title = "Validation loss";
-  spec.x_label = "training step";
-  spec.y_label = "what training minimises";
-  spec.alt_text = "Validation loss of every run against training step";
-  const std::vector<std::string> variants = study.variants();
-  for (const TrainedRun& run : study.runs()) {
-    const auto style = std::find(variants.begin(), variants.end(), run.variant);
-    ChartSeries series{VariantLabel(run.variant) + ", seed " + std::to_string(run.seed),
-                       {},
-                       {},
-                       {},
-                       {},
-                       static_cast<std::size_t>(style - variants.begin())};
-    for (const LoggedLoss& loss : run.validations) {
-      series.x.push_back(static_cast<double>(loss.step));
-      series.y.push_back(loss.loss);
-    }
-    if (HasValues(series)) spec.series.push_back(std::move(series));
-  }
-  return spec.series.empty() ? "" : ChartsHtml(FigureHtml(LineChartSvg(spec)));
+std::string LossCharts(const Study& study) {
+  const std::size_t earlier = study.runs().front().earlier_stages.size();
+  std::string charts;
+  for (std::size_t stage = 0; stage <= earlier; ++stage) charts += LossChart(study, stage, earlier);
+  return ChartsHtml(charts);
 }
 
 }  // namespace interlacer

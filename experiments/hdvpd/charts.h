@@ -19,7 +19,7 @@ std::string MetricCharts(const Study& study, std::span<const std::string_view> m
 /// Paired differences of the first variant to the others, the published ones beside them.
 std::string GapChart(const Study& study, std::string_view metric);
 std::string PublishedChart();
-/// Validation loss of every run.
-std::string LossChart(const Study& study);
+/// Validation loss of every run, a chart a stage.
+std::string LossCharts(const Study& study);
 
 }  // namespace interlacer

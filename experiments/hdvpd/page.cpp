@@ -27,8 +27,8 @@ class PageBuilder {
   explicit PageBuilder(const StudyPageInput& in) : in_(in), study_(*in.study) {}
 
   std::string Build() {
-    std::string body = Warnings() + Headline() + Claims() + MainFigure() + Relations() + Frames() +
-                       FurtherScores() + Geometry() + StillArms() + TasksHtml(study_) +
+    std::string body = Warnings() + Headline() + Claims() + Primary() + MainFigure() + Relations() +
+                       Frames() + FurtherScores() + Geometry() + StillArms() + TasksHtml(study_) +
                        AblationsHtml(study_) + PlannedTraining() + TrainingHtml(study_) +
                        ScoreTablesHtml(study_) + Provenance();
     return PageHtml("Variants of the world model on " + study_.setup().dataset_name, Verdict(),
@@ -41,7 +41,7 @@ class PageBuilder {
     for (const Claim& claim : in_.claims) {
       if (!claim.is_primary) continue;
       text += (text.empty() ? "" : " ") + claim.a.name + " better than " + claim.b.name + " in " +
-              MetricLabel(claim.metric) + ": " + std::string(VerdictText(claim.verdict)) + ".";
+              MetricLabel(claim.metric) + ": " + ClaimVerdictText(claim) + ".";
     }
     if (!text.empty()) return text;
     for (const auto& [a, b] : ComparedPairs(study_)) {
@@ -116,8 +116,17 @@ class PageBuilder {
     return out;
   }
 
+  /// Of a planned study its primary claims, else SSIM.
   std::string Headline() const {
     std::vector<HeadlineFigure> figures;
+    for (const Claim& claim : in_.claims) {
+      if (!claim.is_primary || !claim.difference) continue;
+      const int decimals = MetricDecimals(claim.metric);
+      figures.push_back({SignedText(claim.difference->difference.mean, decimals),
+                         claim.a.name + " - " + claim.b.name + ", " + MetricLabel(claim.metric),
+                         claim.over_runs ? IntervalText(*claim.over_runs, decimals) : "one run"});
+    }
+    if (in_.plan != nullptr) return HeadlineHtml(figures);
     const NamedSubject first = FigureSubjects(study_).front();
     const auto ssim = study_.Mean(first.subject, kSsim, kAllSteps, EpisodeGroup::kMoving);
     if (ssim) {
@@ -148,26 +157,16 @@ class PageBuilder {
     if (in_.claims.empty()) return "";
     HtmlTable table;
     table.is_numeric = false;
-    table.header = {"claim",
-                    "metric",
-                    "difference, over seeds and episodes",
-                    "over seeds",
-                    "share of oracle - copy",
-                    "runs for it",
-                    "verdict"};
+    table.header = {"claim",       "metric",     "difference, over seeds and episodes",
+                    "episodes",    "over seeds", "share of oracle - copy",
+                    "runs for it", "verdict"};
     for (const Claim& claim : in_.claims) {
       const int decimals = MetricDecimals(claim.metric);
-      const bool larger_is_better = claim.metric != kL2Moved;
-      const PairedDifference& gap = claim.difference;
-      const std::string note = claim.note.empty() ? "" : " (" + claim.note + ")";
       table.rows.push_back(
           {claim.a.name + " better than " + claim.b.name + (claim.is_primary ? ", primary" : ""),
-           MetricLabel(claim.metric), GapText(gap, decimals),
+           MetricLabel(claim.metric), DifferenceText(claim), CountText(claim),
            claim.over_runs ? IntervalText(*claim.over_runs, decimals) : "–",
-           ScoreText(claim.share, 2),
-           std::to_string(larger_is_better ? gap.runs_above : gap.runs_below) + " of " +
-               std::to_string(gap.run_count),
-           std::string(VerdictText(claim.verdict)) + note});
+           ScoreText(claim.share, 2), RunsForIt(claim), ClaimVerdictText(claim)});
     }
     return SectionHtml(
         "What holds",
@@ -176,15 +175,30 @@ class PageBuilder {
                 "Means over the rollout's steps. A claim holds when both intervals of the paired "
                 "difference lie on its side of zero, does not hold when both lie on the other, and "
                 "is undecided otherwise. Over seeds: Student's interval of the runs' means, "
-                "corrected for the number of primary claims (Bonferroni), 95 % for the others. "
-                "Over "
-                "seeds and episodes: bootstrap of both, 95 %."));
+                "corrected for the number of primary claims (Bonferroni). Over seeds and episodes: "
+                "bootstrap of both, 95 %. The protocol, docs/study.md, lists what was done "
+                "otherwise than it says."));
+  }
+
+  static std::string RunsForIt(const Claim& claim) {
+    if (!claim.difference) return "–";
+    const PairedDifference& gap = *claim.difference;
+    return std::to_string(claim.metric == kL2Moved ? gap.runs_below : gap.runs_above) + " of " +
+           std::to_string(gap.run_count);
+  }
+
+  /// The metric that decides, where it is not the one of the main figure.
+  std::string Primary() const {
+    if (in_.plan == nullptr || in_.plan->primary_metric == kSsim) return "";
+    const std::string& metric = in_.plan->primary_metric;
+    return SectionHtml(
+        MetricLabel(metric) + " by rollout step",
+        ChartsHtml(MetricChart(study_, metric, EpisodeGroup::kMoving) + GapChart(study_, metric)));
   }
 
   std::string PlannedTraining() const {
     if (in_.plan == nullptr) return "";
-    return SearchHtml(*in_.plan, in_.cells_dir) +
-           TrainingCostHtml(*in_.plan, in_.cells_dir, study_);
+    return SearchHtml(*in_.plan, in_.cells_dir) + TrainingCostHtml(study_);
   }
 
   std::string MainFigure() const {
@@ -197,6 +211,7 @@ class PageBuilder {
   }
 
   std::string Relations() const {
+    if (in_.relations.empty()) return "";
     HtmlTable table;
     table.is_numeric = false;
     table.header = {"relation", "outcome", "our numbers"};

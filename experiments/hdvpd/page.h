@@ -16,7 +16,7 @@ namespace interlacer {
 
 struct StudyPageInput {
   const Study* study = nullptr;
-  std::vector<Relation> relations;
+  std::vector<Relation> relations;  ///< of runs without a plan
   std::string command;
   std::string created_time;
   // Of a planned study.

@@ -7,6 +7,7 @@
 #include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"
 #include "experiments/hdvpd/published.h"
+#include "experiments/hdvpd/tables.h"
 
 namespace interlacer {
 namespace {
@@ -40,9 +41,18 @@ Json RunJson(const Study& study, const TrainedRun& run) {
               {"attention", facts.attention_variant},
               {"parameter_count", facts.parameter_count},
               {"particle_count", facts.particle_count},
-              {"training_steps", run.steps_done},
-              {"training_steps_per_s", run.steps_per_s},
+              {"training_steps", run.UpdateCount()},
+              {"training_step_cpu_s", run.step_s},
+              {"flat", run.is_flat},
               {"diverged", run.has_diverged}};
+  for (const CellState& stage : run.earlier_stages) {
+    out["earlier_stages"].push_back(
+        {{"training_steps", stage.steps},
+         {"training_step_cpu_s", stage.step_s},
+         {"flat", stage.is_flat},
+         {"last_validation_loss",
+          stage.validations.empty() ? Json() : Json(stage.validations.back().loss)}});
+  }
   const auto loss = run.LastValidationLoss();
   out["last_validation_loss"] = loss ? Json(*loss) : Json();
   const auto ssim = study.RunMean(run, kModelSubject, kSsim, kAllSteps, EpisodeGroup::kMoving);
@@ -165,8 +175,10 @@ Json Claims(const std::vector<Claim>& claims) {
                   {"b", claim.b.subject.variant},
                   {"metric", claim.metric},
                   {"primary", claim.is_primary}};
-    entry.update(ToJson(claim.difference.difference));
-    entry["run_means"] = claim.difference.run_means;
+    if (claim.difference) {
+      entry.update(ToJson(claim.difference->difference));
+      entry["run_means"] = claim.difference->run_means;
+    }
     entry["over_runs"] =
         claim.over_runs ? Json{claim.over_runs->low, claim.over_runs->high} : Json();
     entry["share"] = claim.share ? Json(*claim.share) : Json();
@@ -181,29 +193,28 @@ std::string ClaimTable(const std::vector<Claim>& claims) {
   if (claims.empty()) return "";
   std::string out =
       "\n**Claims: means over steps; intervals over seeds and episodes, and over seeds**\n\n" +
-      MarkdownRow({"better than", "metric", "difference", "over seeds", "verdict"}) +
-      MarkdownRow({"---", "---", "---", "---", "---"});
+      MarkdownRow({"better than", "metric", "difference", "n", "over seeds", "verdict"}) +
+      MarkdownRow({"---", "---", "---", "---", "---", "---"});
   for (const Claim& claim : claims) {
     const int decimals = MetricDecimals(claim.metric);
     const auto& seeds = claim.over_runs;
     out += MarkdownRow({claim.a.name + ", " + claim.b.name + (claim.is_primary ? " (primary)" : ""),
-                        MetricLabel(claim.metric), GapText(claim.difference, decimals),
-                        seeds ? IntervalText(*seeds, decimals) : "–",
-                        std::string(VerdictText(claim.verdict))});
+                        MetricLabel(claim.metric), DifferenceText(claim), CountText(claim),
+                        seeds ? IntervalText(*seeds, decimals) : "–", ClaimVerdictText(claim)});
   }
   return out;
 }
 
 std::string RunTable(const Study& study) {
   std::string out = "\n**Runs**\n\n" +
-                    MarkdownRow({"run", "parameters", "training steps", "steps/CPU s",
+                    MarkdownRow({"run", "parameters", "updates", "updates/CPU s",
                                  "last validation loss", "mean SSIM"}) +
                     MarkdownRow({"---", "---", "---", "---", "---", "---"});
   for (const TrainedRun& run : study.runs()) {
     out += MarkdownRow(
         {run.name() + (run.has_diverged ? " (diverged, left out)" : ""),
-         std::to_string(study.facts(run).parameter_count), std::to_string(run.steps_done),
-         ScoreText(run.steps_per_s, 3), ScoreText(run.LastValidationLoss(), 5),
+         std::to_string(study.facts(run).parameter_count), std::to_string(run.UpdateCount()),
+         StepsPerSText(run), ScoreText(run.LastValidationLoss(), 5),
          ScoreText(study.RunMean(run, kModelSubject, kSsim, kAllSteps, EpisodeGroup::kMoving),
                    kScoreDecimals)});
   }
@@ -299,8 +310,9 @@ std::string StudyToMarkdown(const Study& study, const std::vector<Relation>& rel
     out += "\nFailed and left out: " + line + "\n";
   }
   for (const std::string_view metric : kMetrics) out += MetricTable(study, metric);
-  out += GapTable(study) + ClaimTable(claims) + RunTable(study) + "\n**Relations**\n\n" +
-         MarkdownRow({"", "relation", "outcome", "numbers"}) +
+  out += GapTable(study) + ClaimTable(claims) + RunTable(study);
+  if (relations.empty()) return out;
+  out += "\n**Relations**\n\n" + MarkdownRow({"", "relation", "outcome", "numbers"}) +
          MarkdownRow({"---", "---", "---", "---"});
   for (const Relation& r : relations) {
     out += MarkdownRow({r.id, r.text, std::string(OutcomeText(r.outcome)), r.numbers});

@@ -321,7 +321,7 @@ std::string_view OutcomeText(Outcome outcome) {
 double TrainingStepsPerS(const Study& study, std::string_view variant) {
   std::vector<double> speeds;
   for (const TrainedRun& run : study.runs()) {
-    if (run.variant == variant && run.steps_per_s > 0) speeds.push_back(run.steps_per_s);
+    if (run.variant == variant && run.step_s > 0) speeds.push_back(1 / run.step_s);
   }
   return Percentile(speeds, 0.5).value_or(0);
 }

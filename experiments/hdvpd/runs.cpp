@@ -2,8 +2,6 @@
 
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <limits>
 #include <set>
 #include <utility>
 
@@ -32,37 +30,14 @@ Status MissingRun(const TrainedRun& run) {
 
 Status ReadLog(TrainedRun* run) {
   const std::string path = run->dir + "/metrics.jsonl";
-  std::ifstream file(path);
-  if (!file) return NotFound(reason::FILE_NOT_FOUND, "no training log").WithField(path);
-  std::vector<double> seconds;
-  for (std::string line; std::getline(file, line);) {
-    // The last line of a run that is still training may be half written.
-    const StatusOr<nlohmann::json> document = ParseJson(line, path);
-    if (!document.ok()) continue;
-    INTERLACER_ASSIGN_OR_RETURN(const JsonObject record, JsonObject::Make(*document, path));
-    INTERLACER_ASSIGN_OR_RETURN(const std::string kind, record.Get<std::string>("kind"));
-    INTERLACER_ASSIGN_OR_RETURN(const std::int64_t step, record.Get<std::int64_t>("step"));
-    if (kind == "train") {
-      INTERLACER_ASSIGN_OR_RETURN(const double step_s, record.Get<double>("cpu_seconds"));
-      seconds.push_back(step_s);
-    } else if (kind == "validation") {
-      // A loss that was not finite was written as null.
-      const bool is_finite = !document->value("prediction_loss", nlohmann::json()).is_null();
-      double loss = std::numeric_limits<double>::infinity();
-      if (is_finite) {
-        INTERLACER_ASSIGN_OR_RETURN(loss, record.Get<double>("prediction_loss"));
-      }
-      run->validations.push_back({step, loss, loss});
-      if (record.Has("loss") && is_finite) {
-        INTERLACER_ASSIGN_OR_RETURN(run->validations.back().loss, record.Get<double>("loss"));
-      }
-    } else if (kind == "end") {
-      INTERLACER_ASSIGN_OR_RETURN(run->is_flat, record.Get<bool>("flat"));
-    }
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    return NotFound(reason::FILE_NOT_FOUND, "no training log").WithField(path);
   }
-  seconds.erase(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2));
-  const std::optional<double> step_s = Percentile(seconds, 0.5);
-  if (step_s && *step_s > 0) run->steps_per_s = 1 / *step_s;
+  CellState log = ReadCell(run->dir);
+  run->validations = std::move(log.validations);
+  run->is_flat = log.is_flat;
+  run->step_s = log.step_s;
   return Status::Ok();
 }
 
@@ -206,6 +181,20 @@ std::optional<double> TrainedRun::LastValidationLoss() const {
   return validations.back().loss;
 }
 
+std::int64_t TrainedRun::UpdateCount() const {
+  std::int64_t count = steps_done;
+  for (const CellState& stage : earlier_stages) count += stage.steps;
+  return count;
+}
+
+double TrainedRun::EarlierCpuSeconds() const {
+  double seconds = 0;
+  for (const CellState& stage : earlier_stages) {
+    seconds += static_cast<double>(stage.steps) * stage.step_s;
+  }
+  return seconds;
+}
+
 StatusOr<std::vector<TrainedRun>> ReadTrainedRuns(const std::string& runs_dir,
                                                   const std::vector<std::string>& variants,
                                                   const std::vector<std::int64_t>& seeds,
@@ -223,6 +212,15 @@ StatusOr<std::vector<TrainedRun>> ReadTrainedRuns(const std::string& runs_dir,
   }
   MarkDiverged(&runs);
   return runs;
+}
+
+void AddEarlierStages(const StudyPlan& plan, const std::string& cells_dir, TrainedRun* run) {
+  for (std::size_t i = 0; i + 1 < plan.stages.size(); ++i) {
+    const PlannedStage& stage = plan.stages[i];
+    const CellState& log = run->earlier_stages.emplace_back(
+        ReadCell(cells_dir + "/" + stage.name + "/" + run->name()));
+    run->is_flat = run->is_flat && (log.is_flat || !stage.training.contains("stop_when_flat"));
+  }
 }
 
 }  // namespace interlacer

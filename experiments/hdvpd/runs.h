@@ -6,12 +6,11 @@
 /// A run must be what its folder says, kind and seed, and all runs must have one configuration but
 /// for the local layer and its sizes, one training schedule but for the learning rate, run to its
 /// end by what the weights and its own stopping rule say, and the same data (by inputs.json, which
-/// runs of early versions lack). Speed is the inverse of a training step's median CPU time over the
-/// second half of the log, which start-up and interruptions do not touch. A run has diverged
-/// when its last validation loss is not finite or more than twice the median of its variant (three
-/// runs or more). Errors: NOT_FOUND FILE_NOT_FOUND naming the folder and the command that makes it;
-/// INVALID_ARGUMENT CONFIG_INVALID, ARGUMENT_INVALID for a variant or seed given twice;
-/// FAILED_PRECONDITION CHECKPOINT_INVALID for an unfinished run; those of common/json.h.
+/// runs of early versions lack). A run has diverged when its last validation loss is not finite or
+/// more than twice the median of its variant (three runs or more). Errors: NOT_FOUND FILE_NOT_FOUND
+/// naming the folder and the command that makes it; INVALID_ARGUMENT CONFIG_INVALID,
+/// ARGUMENT_INVALID for a variant or seed given twice; FAILED_PRECONDITION CHECKPOINT_INVALID for
+/// an unfinished run; those of common/json.h.
 
 #include <cstdint>
 #include <optional>
@@ -21,14 +20,10 @@
 
 #include "common/json.h"
 #include "common/status.h"
+#include "experiments/hdvpd/cells.h"
+#include "experiments/hdvpd/plan.h"
 
 namespace interlacer {
-
-struct LoggedLoss {
-  std::int64_t step = 0;
-  double prediction_loss = 0;
-  double loss = 0;  ///< what training minimises; prediction_loss in logs of early versions
-};
 
 struct TrainedRun {
   std::string variant;
@@ -40,15 +35,20 @@ struct TrainedRun {
   nlohmann::json inputs;                               ///< data and first weights; null if unknown
   nlohmann::json training = nlohmann::json::object();  ///< of the run
   std::int64_t steps_done = 0;                         ///< by the weights; 0 if they are damaged
-  double steps_per_s = 0;
+  double step_s = 0;  ///< median CPU time of an update; 0 without one
   std::vector<LoggedLoss> validations;
   /// Ended by its stopping rule, before its last update; of a planned study in every stage.
   bool is_flat = false;
+  std::vector<CellState> earlier_stages;  ///< of a planned study, in its order
   bool has_diverged = false;
 
   std::string name() const { return variant + "-" + std::to_string(seed); }
   std::string checkpoint_dir() const { return dir + "/checkpoint"; }
   std::optional<double> LastValidationLoss() const;
+  /// Of all stages.
+  std::int64_t UpdateCount() const;
+  /// Of the stages before the last one, by the median CPU time of an update of each.
+  double EarlierCpuSeconds() const;
 };
 
 /// By variant, then by seed, in the order given, without the runs named in `left_out`.
@@ -56,5 +56,9 @@ StatusOr<std::vector<TrainedRun>> ReadTrainedRuns(const std::string& runs_dir,
                                                   const std::vector<std::string>& variants,
                                                   const std::vector<std::int64_t>& seeds,
                                                   const std::set<std::string>& left_out = {});
+
+/// Reads the logs of a planned run's stages before the last one; a run is flat when all its stages
+/// are, and those without a stopping rule count as flat.
+void AddEarlierStages(const StudyPlan& plan, const std::string& cells_dir, TrainedRun* run);
 
 }  // namespace interlacer

@@ -67,15 +67,18 @@ std::string AblationsHtml(const Study& study) {
   return table.rows.size() < 2 ? "" : SectionHtml("What the scores rest on", TableHtml(table));
 }
 
+std::string StepsPerSText(const TrainedRun& run) {
+  return run.step_s > 0 ? ScoreText(1 / run.step_s, 3) : ScoreText({}, 3);
+}
+
 std::string TrainingHtml(const Study& study) {
   HtmlTable table;
   table.header = {
-      "run",      "parameters", "training steps", "steps a CPU second", "last validation loss",
-      "mean SSIM"};
+      "run", "parameters", "updates", "updates a CPU second", "last validation loss", "mean SSIM"};
   for (const TrainedRun& run : study.runs()) {
     table.rows.push_back(
         {run.name(), std::to_string(study.facts(run).parameter_count),
-         std::to_string(run.steps_done), ScoreText(run.steps_per_s, 3),
+         std::to_string(run.UpdateCount()), StepsPerSText(run),
          ScoreText(run.LastValidationLoss(), 5),
          ScoreText(study.RunMean(run, kModelSubject, kSsim, kAllSteps, EpisodeGroup::kMoving),
                    kStudyDecimals)});
@@ -97,8 +100,8 @@ std::string TrainingHtml(const Study& study) {
   }
   return SectionHtml(
       "Training",
-      LossChart(study) + TableHtml(table) + TableHtml(speed) +
-          ParagraphHtml("Speeds are medians of the CPU time over the second half of each log."));
+      LossCharts(study) + TableHtml(table) + TableHtml(speed) +
+          ParagraphHtml("Speeds are of the last stage, by the median CPU time of an update."));
 }
 
 std::string ScoreTablesHtml(const Study& study) {

@@ -13,6 +13,8 @@ inline constexpr int kStudyDecimals = 4;
 
 std::string TasksHtml(const Study& study);
 std::string AblationsHtml(const Study& study);
+/// Updates a CPU second in the last stage.
+std::string StepsPerSText(const TrainedRun& run);
 std::string TrainingHtml(const Study& study);
 std::string ScoreTablesHtml(const Study& study);
 

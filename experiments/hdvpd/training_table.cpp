@@ -1,7 +1,9 @@
 #include "experiments/hdvpd/training_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <limits>
 #include <vector>
 
 #include "evaluation/html.h"
@@ -30,19 +32,16 @@ std::string Digits(double value, const char* format) {
 
 std::string MedianText(const std::vector<double>& values) {
   const auto median = Percentile(values, 0.5);
-  return median ? Digits(*median, "%.0f") : "–";
+  if (!median) return "–";
+  return std::isfinite(*median) ? Digits(*median, "%.0f") : "not reached";
 }
 
-/// Seconds of the stages before the last one, by the median CPU time of an update of each.
-double EarlierSeconds(const StudyPlan& plan, const std::string& cells_dir, const TrainedRun& run,
-                      double* updates) {
-  double seconds = 0;
-  for (std::size_t stage = 0; stage + 1 < plan.stages.size(); ++stage) {
-    const CellState cell = ReadCell(cells_dir + "/" + plan.stages[stage].name + "/" + run.name());
-    seconds += static_cast<double>(cell.steps) * cell.step_s;
-    *updates += static_cast<double>(cell.steps);
-  }
-  return seconds;
+/// The runs of a variant have one network: how far their updates differ is how far other work on
+/// the machine touched them.
+std::string RangeText(const std::vector<double>& values) {
+  if (values.empty()) return "–";
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return Digits(*least, "%.2f") + " to " + Digits(*most, "%.2f");
 }
 
 }  // namespace
@@ -86,41 +85,41 @@ std::string SearchHtml(const StudyPlan& plan, const std::string& cells_dir) {
   return SectionHtml("What the search chose", TableHtml(table));
 }
 
-std::string TrainingCostHtml(const StudyPlan& plan, const std::string& cells_dir,
-                             const Study& study) {
+std::string TrainingCostHtml(const Study& study) {
   const std::optional<double> target = EqualQuality(study);
   if (!target) return "";
   HtmlTable table;
   table.caption = "Medians over the runs; equal quality is a validation loss of " +
                   ScoreText(target, kLossDecimals) + " in the last stage";
-  table.header = {"variant",   "runs",    "flat in every stage",
-                  "updates",   "seconds", "seconds to equal quality",
-                  "reached it"};
+  table.header = {"variant", "runs",         "flat in every stage",      "updates",
+                  "seconds", "of an update", "seconds to equal quality", "reached it"};
   for (const std::string& variant : study.variants()) {
-    std::vector<double> updates, seconds, to_target;
-    int flat = 0;
+    std::vector<double> updates, seconds, of_update, to_target;
+    int flat = 0, reached = 0;
     const auto runs = RunsOf(study, variant);
     for (const TrainedRun* run : runs) {
-      double count = static_cast<double>(run->steps_done);
-      const double before = EarlierSeconds(plan, cells_dir, *run, &count);
-      const double step_s = run->steps_per_s > 0 ? 1 / run->steps_per_s : 0;
-      updates.push_back(count);
-      seconds.push_back(before + static_cast<double>(run->steps_done) * step_s);
+      const double before = run->EarlierCpuSeconds();
+      updates.push_back(static_cast<double>(run->UpdateCount()));
+      seconds.push_back(before + static_cast<double>(run->steps_done) * run->step_s);
+      of_update.push_back(run->step_s);
       const auto step = StepToReach(run->validations, *target);
-      if (step) to_target.push_back(before + static_cast<double>(*step) * step_s);
+      to_target.push_back(step ? before + static_cast<double>(*step) * run->step_s
+                               : std::numeric_limits<double>::infinity());
+      reached += step.has_value();
       flat += run->is_flat;
     }
     table.rows.push_back({VariantLabel(variant), std::to_string(runs.size()), std::to_string(flat),
-                          MedianText(updates), MedianText(seconds), MedianText(to_target),
-                          std::to_string(to_target.size())});
+                          MedianText(updates), MedianText(seconds), RangeText(of_update),
+                          MedianText(to_target), std::to_string(reached)});
   }
   return SectionHtml(
       "Training time at equal quality",
       TableHtml(table) +
-          ParagraphHtml("Seconds by the median CPU time of an update of each stage, so "
-                        "that other work on the machine touches them little. Appearance and search "
-                        "take no part. The target is the worst of the variants' medians of the "
-                        "final validation losses."));
+          ParagraphHtml("Seconds by the median CPU time of an update of each stage. Other work on "
+                        "the machine touches that too: \"of an update\" is its range over the runs "
+                        "of a variant in the last stage, which have one network. Appearance and "
+                        "search take no part. The target is the worst of the variants' medians of "
+                        "the final validation losses."));
 }
 
 }  // namespace interlacer

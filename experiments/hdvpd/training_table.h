@@ -1,8 +1,7 @@
 #pragma once
 
 /// What training took in a planned study: the search's trials, and seconds to equal quality.
-/// StepToReach is pure; the sections read the logs of the cells (cells.h) and are empty without a
-/// plan's runs.
+/// SearchHtml reads the logs of the trials (cells.h); all else is pure.
 
 #include <cstdint>
 #include <optional>
@@ -23,8 +22,8 @@ std::optional<double> EqualQuality(const Study& study);
 /// All trials with their losses; the chosen ones are marked.
 std::string SearchHtml(const StudyPlan& plan, const std::string& cells_dir);
 /// A row a variant, medians over its runs: updates and seconds of all stages to the end, and to
-/// EqualQuality in the last one. Appearance, which all share, takes no part.
-std::string TrainingCostHtml(const StudyPlan& plan, const std::string& cells_dir,
-                             const Study& study);
+/// EqualQuality in the last one, which a run that does not reach it takes for ever. Appearance,
+/// which all share, takes no part.
+std::string TrainingCostHtml(const Study& study);
 
 }  // namespace interlacer

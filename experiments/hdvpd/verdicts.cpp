@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"
 
 namespace interlacer {
 namespace {
 
 constexpr double kError = 0.05;
-constexpr int kRunsForOneUnfinished = 5;
+constexpr std::size_t kRunsForOneUnfinished = 5;
 constexpr std::array kClaimMetrics{kSsim, kSsimMoving, kSsimObjects, kL2Moved};
 
 /// Mean of the oracle minus that of copying; nothing where the metric has none. Both are scored
@@ -29,6 +30,52 @@ std::optional<double> RoomOf(const Study& study, std::string_view metric) {
   return oracle->mean - copy->mean;
 }
 
+NamedSubject ModelOf(const std::string& variant) {
+  return {VariantLabel(variant), {variant, std::string(kModelSubject)}};
+}
+
+/// Failures under an ablation say nothing of the model's rollouts.
+bool HasFailed(const Study& study, std::string_view variant) {
+  return std::any_of(
+      study.failures().begin(), study.failures().end(), [&](const PieceFailure& failure) {
+        const bool is_rollout = failure.condition == ConditionName(Condition::kRecorded);
+        return is_rollout && failure.run.substr(0, failure.run.rfind('-')) == variant;
+      });
+}
+
+void AddName(const std::string& name, std::string* names) {
+  *names += (names->empty() ? "" : ", ") + name;
+}
+
+void AddWhy(const std::string& why, Claim* claim) {
+  claim->verdict = Verdict::kUndecided;
+  claim->note += (claim->note.empty() ? "" : "; ") + why;
+}
+
+/// Fills intervals, share, verdict and note.
+void Decide(const Study& study, std::size_t seed_count, double confidence, Claim* claim) {
+  if (claim->difference) {
+    claim->over_runs = StudentInterval(claim->difference->run_means, confidence);
+    if (const auto room = RoomOf(study, claim->metric)) {
+      claim->share = claim->difference->difference.mean / *room;
+    }
+    claim->verdict =
+        Judge(claim->over_runs, claim->difference->difference.interval, claim->metric != kL2Moved);
+  } else {
+    claim->note = "no figures of both";
+  }
+  std::string untrained, failed;
+  for (const NamedSubject* side : {&claim->a, &claim->b}) {
+    const std::string& variant = side->subject.variant;
+    if (!AreTrainedToTheEnd(study.runs(), variant, seed_count)) AddName(side->name, &untrained);
+    if (HasFailed(study, variant)) AddName(side->name, &failed);
+  }
+  if (!untrained.empty()) {
+    AddWhy("more than a fifth of the runs of " + untrained + " not flat or not there", claim);
+  }
+  if (!failed.empty()) AddWhy("failed rollouts of " + failed, claim);
+}
+
 }  // namespace
 
 Verdict Judge(const std::optional<Interval>& over_runs,
@@ -40,46 +87,52 @@ Verdict Judge(const std::optional<Interval>& over_runs,
   return is_above == larger_is_better ? Verdict::kHolds : Verdict::kDoesNotHold;
 }
 
-bool AreTrainedToTheEnd(const std::vector<TrainedRun>& runs, std::string_view variant) {
-  int count = 0, unfinished = 0;
-  for (const TrainedRun& run : runs) {
-    if (run.variant != variant || run.has_diverged) continue;
-    ++count;
-    unfinished += run.training.contains("stop_when_flat") && !run.is_flat;
-  }
-  return unfinished * kRunsForOneUnfinished <= count;
+bool AreTrainedToTheEnd(const std::vector<TrainedRun>& runs, std::string_view variant,
+                        std::size_t planned_count) {
+  const auto is_trained = [&](const TrainedRun& run) {
+    const bool is_flat = run.is_flat || !run.training.contains("stop_when_flat");
+    return run.variant == variant && !run.has_diverged && is_flat;
+  };
+  const auto trained =
+      static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), is_trained));
+  return trained * kRunsForOneUnfinished >= planned_count * (kRunsForOneUnfinished - 1);
 }
 
-std::vector<Claim> CheckClaims(const Study& study, std::string_view primary_metric) {
+std::vector<Claim> CheckClaims(const Study& study, const PlannedClaims& planned) {
   std::vector<Claim> claims;
-  const std::vector<std::string> variants = study.variants();
+  const double confidence = 1 - kError / (static_cast<double>(planned.variants.size()) - 1);
   for (const std::string_view metric : kClaimMetrics) {
-    const bool larger_is_better = metric != kL2Moved;
-    for (const auto& [a, b] : ComparedPairs(study)) {
-      const auto difference =
-          study.Difference(a.subject, b.subject, metric, kAllSteps, EpisodeGroup::kMoving);
-      if (!difference) continue;
-      Claim claim{a, b, std::string(metric), false, *difference, {}, {}, {}, ""};
-      claim.is_primary = metric == primary_metric && a.subject.variant == variants.front();
-      const double claim_count = static_cast<double>(variants.size()) - 1;
-      claim.over_runs =
-          StudentInterval(difference->run_means, 1 - kError / (claim.is_primary ? claim_count : 1));
-      if (const auto room = RoomOf(study, metric)) {
-        claim.share = difference->difference.mean / *room;
+    for (std::size_t i = 0; i < planned.variants.size(); ++i) {
+      for (std::size_t j = i + 1; j < planned.variants.size(); ++j) {
+        Claim claim;
+        claim.a = ModelOf(planned.variants[i]);
+        claim.b = ModelOf(planned.variants[j]);
+        claim.metric = metric;
+        claim.is_primary = i == 0 && metric == planned.primary_metric;
+        claim.difference = study.Difference(claim.a.subject, claim.b.subject, metric, kAllSteps,
+                                            EpisodeGroup::kMoving);
+        if (!claim.difference && !claim.is_primary) continue;
+        Decide(study, planned.seed_count, confidence, &claim);
+        claims.push_back(std::move(claim));
       }
-      claim.verdict = Judge(claim.over_runs, difference->difference.interval, larger_is_better);
-      for (const NamedSubject* side : {&a, &b}) {
-        if (AreTrainedToTheEnd(study.runs(), side->subject.variant)) continue;
-        claim.verdict = Verdict::kUndecided;
-        claim.note += (claim.note.empty() ? "runs of " : ", ") + side->name;
-      }
-      if (!claim.note.empty()) claim.note += " ended before they had flattened";
-      claims.push_back(std::move(claim));
     }
   }
   std::stable_partition(claims.begin(), claims.end(),
                         [](const Claim& claim) { return claim.is_primary; });
   return claims;
+}
+
+std::string DifferenceText(const Claim& claim) {
+  return claim.difference ? GapText(*claim.difference, MetricDecimals(claim.metric)) : "–";
+}
+
+std::string CountText(const Claim& claim) {
+  return claim.difference ? std::to_string(claim.difference->difference.n) : "–";
+}
+
+std::string ClaimVerdictText(const Claim& claim) {
+  const std::string note = claim.note.empty() ? "" : " (" + claim.note + ")";
+  return std::string(VerdictText(claim.verdict)) + note;
 }
 
 }  // namespace interlacer

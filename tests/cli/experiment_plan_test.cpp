@@ -117,12 +117,39 @@ TEST_F(ExperimentPlanTest, MakesAWholeStudyAndGoesOnWhereItWasInterrupted) {
   EXPECT_EQ(fs::last_write_time(weights), time);
   EXPECT_EQ(FilesOf(out_).at("hdvpd.json"), files.at("hdvpd.json"));
 
+  EXPECT_THAT(page, ::testing::Not(HasSubstr("relations reproduced")))
+      << "the claims are what is judged";
+  EXPECT_THAT(page, HasSubstr("Validation loss, stage 1"));
+  EXPECT_EQ(study["runs"][0]["earlier_stages"].size(), 1u);
+
+  // Nor is a run whose first weights are no longer those of the run before.
+  const std::string first_weights = out_ + "/runs/one_step/none-0/checkpoint/weights.safetensors";
+  fs::rename(first_weights, first_weights + ".kept");
+  fs::copy_file(out_ + "/runs/one_step/none-1/checkpoint/weights.safetensors", first_weights);
+  const ProcessResult replaced = RunVerb(Command());
+  EXPECT_EQ(replaced.exit_code, 3);
+  EXPECT_THAT(replaced.err, HasSubstr("rollouts/none-0/inputs.json: initial_weights_sha256"));
+  fs::rename(first_weights + ".kept", first_weights);
+
   // Other weights than those that were frozen are not scored.
   fs::copy_file(out_ + "/runs/rollouts/none-1/checkpoint/weights.safetensors", weights,
                 fs::copy_options::overwrite_existing);
   const ProcessResult changed = RunVerb(Command());
   EXPECT_EQ(changed.exit_code, 3);
   EXPECT_THAT(changed.err, HasSubstr("frozen before the test episodes"));
+}
+
+TEST_F(ExperimentPlanTest, NothingBesideThePlanSaysWhatIsScored) {
+  for (const char* option : {"--variants=none", "--seeds=0", "--split=val", "--episodes=2",
+                             "--steps=1", "--start-step=2", "--windows=2", "--seed=1",
+                             "--target-background=none", "--no-ablations"}) {
+    std::vector<std::string> command = Command();
+    command.push_back(option);
+    const ProcessResult refused = RunVerb(command);
+    EXPECT_EQ(refused.exit_code, 2) << option;
+    EXPECT_THAT(refused.err, HasSubstr("--plan")) << option;
+  }
+  EXPECT_FALSE(fs::exists(out_));
 }
 
 TEST_F(ExperimentPlanTest, AnotherPlanIsAnotherStudy) {

@@ -44,6 +44,24 @@ TEST(LineChart, SurvivesEmptyAndConstantData) {
   EXPECT_THAT(LineChartSvg(single), Not(HasSubstr("nan")));
 }
 
+TEST(LineChart, ALineWithoutANameIsDrawnAndNotListed) {
+  ChartSpec spec;
+  spec.series.push_back({"runs", {0, 1}, {1, 2}, {}, {}, 1});
+  const auto count_of = [&](const std::string& part) {
+    const std::string svg = LineChartSvg(spec);
+    int count = 0;
+    for (std::size_t at = svg.find(part); at != std::string::npos; at = svg.find(part, at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  const int texts = count_of("<text");
+  EXPECT_EQ(count_of("<path d=\"M"), 1);
+  spec.series.push_back({"", {0, 1}, {1, 2}, {}, {}, 1});
+  EXPECT_EQ(count_of("<text"), texts);
+  EXPECT_EQ(count_of("<path d=\"M"), 2);
+}
+
 TEST(LineChart, ThingsWithNamesAreNotJoined) {
   ChartSpec spec;
   spec.series.push_back({"time", {0, 1}, {1, 2}, {}, {}, 1});

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -107,20 +108,6 @@ TEST(StudyCells, StagesGoOnFromTheOneBeforeWithWhatWasChosen) {
   EXPECT_EQ(AppearanceCells(plan).size(), 6u) << "the search has its own";
 }
 
-TEST(StudyCells, ARunIsFlatWhereAllItsStagesAre) {
-  const StudyPlan plan = *ReadStudyPlan(PlanPath("paper"));
-  const TempFolder folder;
-  EXPECT_FALSE(AreEarlierStagesFlat(plan, folder.path(), "none-0")) << "no log";
-  std::filesystem::create_directories(folder.File("one_step/none-0"));
-  const auto end = [&](const char* flat) {
-    std::ofstream(folder.File("one_step/none-0/metrics.jsonl"))
-        << R"({"kind":"end","step":3600,"flat":)" << flat << "}\n";
-    return AreEarlierStagesFlat(plan, folder.path(), "none-0");
-  };
-  EXPECT_TRUE(end("true"));
-  EXPECT_FALSE(end("false"));
-}
-
 TEST(ChooseTrial, TakesTheLowestFiniteLossAndTheFirstOfEqualOnes) {
   using Losses = std::vector<std::optional<double>>;
   EXPECT_EQ(ChooseTrial(Losses{0.3, 0.1, 0.1, 0.2}), 1u);
@@ -147,7 +134,9 @@ TEST(ReadCell, SaysHowFarALogHasCome) {
   EXPECT_FALSE(state.has_ended);
   EXPECT_EQ(state.steps, 3);
   EXPECT_EQ(state.step_s, 2);
-  EXPECT_EQ(state.last_validation_loss, 0.25);
+  ASSERT_EQ(state.validations.size(), 1u);
+  EXPECT_EQ(state.validations[0].step, 3);
+  EXPECT_EQ(state.validations[0].loss, 0.25);
   log << "\n"
       << R"({"kind":"validation","step":3,"loss":null})"
       << "\n"
@@ -156,7 +145,7 @@ TEST(ReadCell, SaysHowFarALogHasCome) {
       << std::flush;
   state = ReadCell(folder.path());
   EXPECT_TRUE(state.has_ended && state.is_flat);
-  EXPECT_FALSE(state.last_validation_loss);
+  EXPECT_FALSE(std::isfinite(state.validations.back().loss));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ class TrainedRunsTest : public ::testing::Test {
     for (const double seconds : {50.0, 9.0, 0.5, 0.25, 0.5}) {
       log << R"({"kind":"train","step":)" << ++step << R"(,"cpu_seconds":)" << seconds << "}\n";
     }
-    log << R"({"kind":"validation","step":5,"prediction_loss":)" << last_loss << "}\n";
+    log << R"({"kind":"validation","step":5,"loss":)" << last_loss << "}\n";
     log << R"({"kind":"train","st)";
   }
   void WriteWeights(const std::string& name, const std::string& steps) const {
@@ -55,7 +55,7 @@ TEST_F(TrainedRunsTest, ReadsSpeedAndLossOfALogWithABrokenLine) {
   const auto runs = Must(Read({"grf_exact", "unmasked"}, {0}));
   ASSERT_EQ(runs.size(), 2u);
   EXPECT_EQ(runs[1].name(), "unmasked-0");
-  EXPECT_EQ(runs[0].steps_per_s, 2);  // median of 0.5, 0.25, 0.5
+  EXPECT_EQ(runs[0].step_s, 0.5);
   EXPECT_EQ(runs[0].LastValidationLoss(), 0.1);
   EXPECT_FALSE(runs[0].has_diverged);
 }
@@ -129,6 +129,45 @@ TEST_F(TrainedRunsTest, ALossThatIsNotFiniteIsDivergence) {
   const auto runs = Must(Read({"unmasked"}, {0, 1, 2}));
   EXPECT_FALSE(runs[0].has_diverged);
   EXPECT_TRUE(runs[2].has_diverged);
+}
+
+TEST_F(TrainedRunsTest, OfALossWithoutVideoTheLossItselfMustBeFinite) {
+  WriteRun("unmasked-0", "unmasked");
+  std::ofstream(folder_.File("unmasked-0/metrics.jsonl"))
+      << R"({"kind":"validation","step":5,"prediction_loss":0.0,"loss":null})"
+      << "\n";
+  const auto runs = Must(Read({"unmasked"}, {0}));
+  EXPECT_TRUE(runs[0].has_diverged);
+}
+
+TEST_F(TrainedRunsTest, EarlierStagesCountTheirUpdatesSecondsAndFlatness) {
+  WriteRun("grf_exact-0", "grf_exact");
+  StudyPlan plan;
+  plan.stages = {{"one_step", 1, {{"stop_when_flat", {{"window", 2}}}}}, {"rollouts", 1, {}}};
+  TrainedRun lost;
+  lost.variant = "grf_exact";
+  lost.is_flat = true;
+  AddEarlierStages(plan, folder_.path(), &lost);
+  EXPECT_FALSE(lost.is_flat) << "no log";
+  const auto read_with = [&](const std::string& end) {
+    std::filesystem::create_directories(folder_.File("one_step/grf_exact-0"));
+    std::ofstream(folder_.File("one_step/grf_exact-0/metrics.jsonl"))
+        << R"({"kind":"train","step":1,"cpu_seconds":2})"
+        << "\n"
+        << R"({"kind":"validation","step":1,"loss":0.5})"
+        << "\n"
+        << R"({"kind":"end","step":1,"flat":)" << end << "}\n";
+    TrainedRun run = Must(Read({"grf_exact"}, {0}))[0];
+    run.is_flat = true;
+    AddEarlierStages(plan, folder_.path(), &run);
+    return run;
+  };
+  const TrainedRun run = read_with("true");
+  EXPECT_TRUE(run.is_flat);
+  EXPECT_EQ(run.UpdateCount(), 6);
+  EXPECT_EQ(run.EarlierCpuSeconds(), 2);
+  ASSERT_EQ(run.earlier_stages[0].validations.size(), 1u);
+  EXPECT_FALSE(read_with("false").is_flat);
 }
 
 TEST_F(TrainedRunsTest, RefusesARunGivenTwice) {

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,24 +47,34 @@ TEST(AreTrainedToTheEnd, OneRunOfFiveMayNotBeFlat) {
     run.training = {{"stop_when_flat", {{"window", 2}}}};
     run.is_flat = true;
   }
-  EXPECT_TRUE(AreTrainedToTheEnd(runs, "a"));
+  const auto is_trained = [&] { return AreTrainedToTheEnd(runs, "a", 5); };
+  EXPECT_TRUE(is_trained());
   runs[0].is_flat = false;
-  EXPECT_TRUE(AreTrainedToTheEnd(runs, "a"));
+  EXPECT_TRUE(is_trained());
   runs[1].is_flat = false;
-  EXPECT_FALSE(AreTrainedToTheEnd(runs, "a"));
-  runs[1].has_diverged = true;
-  EXPECT_FALSE(AreTrainedToTheEnd(runs, "a")) << "one of four";
+  EXPECT_FALSE(is_trained());
+  runs[1].is_flat = runs[1].has_diverged = true;
+  EXPECT_FALSE(is_trained()) << "one diverged, one not flat";
+  runs[0].is_flat = true;
+  EXPECT_TRUE(is_trained()) << "one diverged";
+  runs[1].has_diverged = false;
+  runs.pop_back();
+  EXPECT_TRUE(is_trained()) << "one is not there";
+  runs.pop_back();
+  EXPECT_FALSE(is_trained()) << "two are not there";
   for (TrainedRun& run : runs) run.training = nlohmann::json::object();
-  EXPECT_TRUE(AreTrainedToTheEnd(runs, "a")) << "no stopping rule";
+  EXPECT_TRUE(AreTrainedToTheEnd(runs, "a", 3)) << "no stopping rule";
 }
 
 TEST(StepToReach, IsTheFirstValidationAtOrBelowTheTarget) {
-  const std::vector<LoggedLoss> losses{{10, 0, 0.5}, {20, 0, 0.3}, {30, 0, 0.4}, {40, 0, 0.2}};
+  const std::vector<LoggedLoss> losses{{10, 0.5}, {20, 0.3}, {30, 0.4}, {40, 0.2}};
   EXPECT_EQ(StepToReach(losses, 0.3), 20);
   EXPECT_EQ(StepToReach(losses, 0.25), 40);
   EXPECT_FALSE(StepToReach(losses, 0.1));
   EXPECT_FALSE(StepToReach({}, 1));
 }
+
+const PlannedClaims kPlanned{std::string(kSsim), {"grf_exact", "message_passing", "unmasked"}, 2};
 
 class ClaimsTest : public testing::FakeStudyTest {};
 
@@ -71,7 +83,7 @@ TEST_F(ClaimsTest, PrimaryOnesAreOfTheFirstVariantAndCorrectedForTheirNumber) {
   fake_.seed_offset[{"message_passing", 1}] = 0.003;
   fake_.WritePieces();
   const Study study = ReadStudy();
-  const auto claims = CheckClaims(study, kSsim);
+  const auto claims = CheckClaims(study, kPlanned);
   ASSERT_GE(claims.size(), 3u);
   EXPECT_TRUE(claims[0].is_primary && claims[1].is_primary);
   EXPECT_FALSE(claims[2].is_primary) << "message passing and unmasked";
@@ -80,13 +92,55 @@ TEST_F(ClaimsTest, PrimaryOnesAreOfTheFirstVariantAndCorrectedForTheirNumber) {
   EXPECT_EQ(claims[1].b.subject.variant, "unmasked");
   // 0.01 and 0.007, deviation 0.003 / sqrt(2), one degree of freedom, confidence 1 - 0.05 / 2:
   // half width 25.452 * 0.0015.
-  EXPECT_NEAR(claims[0].difference.difference.mean, 0.0085, testing::kDoubleSumTolerance);
+  EXPECT_NEAR(claims[0].difference->difference.mean, 0.0085, testing::kDoubleSumTolerance);
   ASSERT_TRUE(claims[0].over_runs);
   EXPECT_NEAR(claims[0].over_runs->high - 0.0085, 25.452 * 0.0015, 1e-5);
   EXPECT_EQ(claims[0].verdict, Verdict::kUndecided) << "two runs that differ";
   // Both runs of the pair are 0.02 apart on every episode.
   EXPECT_EQ(claims[1].verdict, Verdict::kHolds);
   EXPECT_FALSE(claims[0].share) << "no oracle was scored";
+  for (const Claim& claim : claims) {
+    if (claim.b.name != claims[0].b.name) continue;
+    ASSERT_TRUE(claim.over_runs);
+    const double half = 25.452 * 0.0015;
+    EXPECT_NEAR(claim.over_runs->high - claim.over_runs->low, 2 * half, 2e-5)
+        << claim.metric << ": the same intervals for every metric";
+  }
+}
+
+TEST_F(ClaimsTest, APrimaryClaimIsThereWithoutTheRunsOfAVariant) {
+  std::erase_if(fake_.runs, [](const TrainedRun& run) { return run.variant == "unmasked"; });
+  const Study study = ReadStudy();
+  const auto claims = CheckClaims(study, kPlanned);
+  ASSERT_GE(claims.size(), 2u);
+  EXPECT_EQ(claims[1].b.subject.variant, "unmasked");
+  EXPECT_TRUE(claims[1].is_primary);
+  EXPECT_EQ(claims[1].verdict, Verdict::kUndecided);
+  EXPECT_THAT(ClaimVerdictText(claims[1]), HasSubstr("undecided (no figures of both"));
+  EXPECT_EQ(DifferenceText(claims[1]), "–");
+  StudyPageInput page;
+  page.study = &study;
+  page.claims = claims;
+  ExpectSelfContained(StudyPageHtml(page));
+  EXPECT_FALSE(StudyToJson(study, {}, claims)["claims"][1].contains("mean"));
+}
+
+TEST_F(ClaimsTest, ARolloutThatFailedLeavesItsVariantUndecided) {
+  const auto pieces = ListPieces(fake_.setup, fake_.runs, fake_.episodes.readable);
+  const auto failed = std::find_if(pieces.begin(), pieces.end(), [](const Piece& piece) {
+    return piece.run->variant == "unmasked";
+  });
+  ASSERT_NE(failed, pieces.end());
+  std::filesystem::remove(PiecePath(fake_.setup, *failed));
+  ASSERT_TRUE(WriteFailure(fake_.setup, *failed,
+                           FailedPrecondition(reason::PREDICTION_NOT_FINITE, "not finite"))
+                  .ok());
+  const Study study = ReadStudy();
+  for (const Claim& claim : CheckClaims(study, kPlanned)) {
+    const bool has_failed = claim.b.subject.variant == "unmasked";
+    EXPECT_EQ(claim.verdict, has_failed ? Verdict::kUndecided : Verdict::kHolds);
+    EXPECT_EQ(claim.note, has_failed ? "failed rollouts of unmasked" : "");
+  }
 }
 
 TEST_F(ClaimsTest, RunsThatWereStoppedEarlyDecideNothing) {
@@ -95,7 +149,7 @@ TEST_F(ClaimsTest, RunsThatWereStoppedEarlyDecideNothing) {
     run.is_flat = run.variant != "unmasked";
   }
   const Study study = ReadStudy();
-  for (const Claim& claim : CheckClaims(study, kSsim)) {
+  for (const Claim& claim : CheckClaims(study, kPlanned)) {
     const bool has_unfinished = claim.b.subject.variant == "unmasked";
     EXPECT_EQ(claim.verdict, has_unfinished ? Verdict::kUndecided : Verdict::kHolds);
     EXPECT_EQ(claim.note.empty(), !has_unfinished);
@@ -106,7 +160,7 @@ TEST_F(ClaimsTest, PageAndRecordSayWhatHolds) {
   const Study study = ReadStudy();
   StudyPageInput page;
   page.study = &study;
-  page.claims = CheckClaims(study, kSsim);
+  page.claims = CheckClaims(study, kPlanned);
   page.left_out = {"unmasked-7"};
   const std::string html = StudyPageHtml(page);
   ExpectSelfContained(html);
