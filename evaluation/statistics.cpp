@@ -202,6 +202,8 @@ std::optional<double> Percentile(std::vector<double> values, double p) {
   const auto below = static_cast<std::size_t>(position);
   const std::size_t above = std::min(below + 1, values.size() - 1);
   const double fraction = position - static_cast<double>(below);
+  // Between infinities there is no difference to take a share of.
+  if (fraction == 0 || values[below] == values[above]) return values[below];
   return values[below] + fraction * (values[above] - values[below]);
 }
 

@@ -89,9 +89,10 @@ CellState ReadCell(const std::string& dir) {
     const std::string kind = record.value("kind", "");
     state.steps = record.value("step", state.steps);
     if (kind == "train") {
-      seconds.push_back(record.value("cpu_seconds", 0.0));
-    } else if (kind == "validation") {
-      const json loss = record.value("loss", json());
+      const json step_s = record.value("cpu_seconds", json());
+      if (step_s.is_number()) seconds.push_back(step_s.get<double>());
+    } else if (kind == "validation" && record.contains("loss")) {
+      const json& loss = record["loss"];
       state.validations.push_back(
           {state.steps, loss.is_number() ? loss.get<double>() : kNotFinite});
     } else if (kind == "end") {
@@ -99,6 +100,7 @@ CellState ReadCell(const std::string& dir) {
       state.is_flat = record.value("flat", false);
     }
   }
+  seconds.erase(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2));
   state.step_s = Percentile(std::move(seconds), 0.5).value_or(0);
   return state;
 }

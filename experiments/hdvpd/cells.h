@@ -47,13 +47,15 @@ struct LoggedLoss {
   double loss = 0;  ///< what training minimises; infinite where it was not finite
 };
 
-/// How far a cell has come, by its log.
+/// How far a cell, or any run of `interlacer train`, has come, by its log.
 struct CellState {
   bool has_ended = false;
   bool is_flat = false;    ///< ended by the stopping rule, before its last update
   std::int64_t steps = 0;  ///< of the last line
   std::vector<LoggedLoss> validations;
-  double step_s = 0;  ///< median CPU time of an update; 0 without one
+  /// Median CPU time of an update in the second half of the log, which start-up and earlier parts
+  /// of a schedule do not touch; 0 without one.
+  double step_s = 0;
 };
 CellState ReadCell(const std::string& dir);
 

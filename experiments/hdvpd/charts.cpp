@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <utility>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "common/json.h"
@@ -41,19 +42,19 @@ std::string LossChart(const Study& study, std::size_t stage, std::size_t earlier
   spec.y_label = "what training minimises";
   spec.alt_text = spec.title + " of every run against update";
   const std::vector<std::string> variants = study.variants();
-  std::string last_variant;
+  std::set<std::string> named;
   for (const TrainedRun& run : study.runs()) {
     const auto style = std::find(variants.begin(), variants.end(), run.variant);
-    const bool is_first = std::exchange(last_variant, run.variant) != run.variant;
-    ChartSeries series{is_first ? VariantLabel(run.variant) : "",         {}, {}, {}, {},
-                       static_cast<std::size_t>(style - variants.begin())};
+    ChartSeries series{"", {}, {}, {}, {}, static_cast<std::size_t>(style - variants.begin())};
     for (const LoggedLoss& loss :
          stage < earlier ? run.earlier_stages[stage].validations : run.validations) {
       if (!std::isfinite(loss.loss)) continue;
       series.x.push_back(static_cast<double>(loss.step));
       series.y.push_back(loss.loss);
     }
-    if (HasValues(series)) spec.series.push_back(std::move(series));
+    if (!HasValues(series)) continue;
+    if (named.insert(run.variant).second) series.name = VariantLabel(run.variant);
+    spec.series.push_back(std::move(series));
   }
   return spec.series.empty() ? "" : FigureHtml(LineChartSvg(spec));
 }

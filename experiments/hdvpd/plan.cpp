@@ -110,11 +110,12 @@ Status ReadScoring(const JsonObject& root, StudyPlan* plan) {
   INTERLACER_ASSIGN_OR_RETURN(plan->rollout_steps, scoring.Get<int>("steps"));
   INTERLACER_ASSIGN_OR_RETURN(plan->window_count, scoring.Get<int>("windows"));
   INTERLACER_ASSIGN_OR_RETURN(plan->primary_metric, scoring.Get<std::string>("primary_metric"));
-  if (std::find(kMetrics.begin(), kMetrics.end(), plan->primary_metric) != kMetrics.end()) {
-    return Status::Ok();
+  std::string metrics;
+  for (const std::string_view metric : kClaimMetrics) {
+    if (metric == plan->primary_metric) return Status::Ok();
+    metrics += (metrics.empty() ? "" : ", ") + std::string(metric);
   }
-  return scoring.Invalid("primary_metric", "a metric such as " + std::string(kSsim),
-                         plan->primary_metric);
+  return scoring.Invalid("primary_metric", "one of " + metrics, plan->primary_metric);
 }
 
 }  // namespace

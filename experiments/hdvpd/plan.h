@@ -9,6 +9,7 @@
 /// training_config.h). `interlacer train` checks what they hold. Errors: those of common/json.h,
 /// SCHEMA_INVALID naming the field. Value types.
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "client/rollout_backend.h"
 #include "common/json.h"
 #include "common/status.h"
+#include "evaluation/view_scores.h"
 
 namespace interlacer {
 
@@ -36,6 +38,9 @@ struct PlannedVariant {
   std::string name;
   std::vector<nlohmann::json> models;  ///< the sizes among which the search chooses
 };
+
+/// The metrics of a study's claims; one of them is the primary one.
+inline constexpr std::array kClaimMetrics{kSsim, kSsimMoving, kSsimObjects, kL2Moved};
 
 struct StudyPlan {
   std::string name;

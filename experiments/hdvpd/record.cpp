@@ -247,7 +247,7 @@ Json StudyToJson(const Study& study, const std::vector<Relation>& relations,
   }
   const StudySetup& setup = study.setup();
   return {{"schema", "interlacer.hdvpd"},
-          {"schema_version", 1},
+          {"schema_version", 2},
           {"dataset",
            {{"name", setup.dataset_name},
             {"dataset_sha256", setup.dataset_sha256},

@@ -116,6 +116,7 @@ StatusOr<TrainedRun> ReadTrainedRun(const std::string& runs_dir, const std::stri
   INTERLACER_RETURN_IF_ERROR(ReadInputs(&run));
   INTERLACER_RETURN_IF_ERROR(ReadLog(&run));
   INTERLACER_RETURN_IF_ERROR(CheckFinished(weights, &run));
+  run.is_flat = run.is_flat || !run.training.contains("stop_when_flat");
   return run;
 }
 

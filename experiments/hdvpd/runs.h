@@ -35,9 +35,9 @@ struct TrainedRun {
   nlohmann::json inputs;                               ///< data and first weights; null if unknown
   nlohmann::json training = nlohmann::json::object();  ///< of the run
   std::int64_t steps_done = 0;                         ///< by the weights; 0 if they are damaged
-  double step_s = 0;  ///< median CPU time of an update; 0 without one
+  double step_s = 0;                                   ///< of CellState
   std::vector<LoggedLoss> validations;
-  /// Ended by its stopping rule, before its last update; of a planned study in every stage.
+  /// Ended by its stopping rule, or has none; of a planned study in every stage.
   bool is_flat = false;
   std::vector<CellState> earlier_stages;  ///< of a planned study, in its order
   bool has_diverged = false;

@@ -1,7 +1,7 @@
 #include "experiments/hdvpd/verdicts.h"
 
 #include <algorithm>
-#include <array>
+#include <set>
 
 #include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"
@@ -11,7 +11,6 @@ namespace {
 
 constexpr double kError = 0.05;
 constexpr std::size_t kRunsForOneUnfinished = 5;
-constexpr std::array kClaimMetrics{kSsim, kSsimMoving, kSsimObjects, kL2Moved};
 
 /// Mean of the oracle minus that of copying; nothing where the metric has none. Both are scored
 /// with the first variant.
@@ -34,13 +33,17 @@ NamedSubject ModelOf(const std::string& variant) {
   return {VariantLabel(variant), {variant, std::string(kModelSubject)}};
 }
 
-/// Failures under an ablation say nothing of the model's rollouts.
+/// Of the runs that take part. Failures under an ablation say nothing of the model's rollouts.
 bool HasFailed(const Study& study, std::string_view variant) {
-  return std::any_of(
-      study.failures().begin(), study.failures().end(), [&](const PieceFailure& failure) {
-        const bool is_rollout = failure.condition == ConditionName(Condition::kRecorded);
-        return is_rollout && failure.run.substr(0, failure.run.rfind('-')) == variant;
-      });
+  std::set<std::string> runs;
+  for (const TrainedRun& run : study.runs()) {
+    if (run.variant == variant && !run.has_diverged) runs.insert(run.name());
+  }
+  return std::any_of(study.failures().begin(), study.failures().end(),
+                     [&](const PieceFailure& failure) {
+                       return failure.condition == ConditionName(Condition::kRecorded) &&
+                              runs.contains(failure.run);
+                     });
 }
 
 void AddName(const std::string& name, std::string* names) {
@@ -90,8 +93,7 @@ Verdict Judge(const std::optional<Interval>& over_runs,
 bool AreTrainedToTheEnd(const std::vector<TrainedRun>& runs, std::string_view variant,
                         std::size_t planned_count) {
   const auto is_trained = [&](const TrainedRun& run) {
-    const bool is_flat = run.is_flat || !run.training.contains("stop_when_flat");
-    return run.variant == variant && !run.has_diverged && is_flat;
+    return run.variant == variant && !run.has_diverged && run.is_flat;
   };
   const auto trained =
       static_cast<std::size_t>(std::count_if(runs.begin(), runs.end(), is_trained));

@@ -6,10 +6,10 @@
 /// the runs (a run is the unit: the claim is about training again) and the bootstrap over runs and
 /// episodes; it does not hold when both lie on the other side, and is undecided otherwise. It is
 /// undecided too where more than a fifth of the planned runs of either variant had not flattened
-/// when they ended or take no part, and where a rollout of either failed, which leaves its episode
-/// out of all figures. The k claims of the first variant against each other one in the primary
-/// metric are primary; Student's intervals have a confidence of 1 - 0.05 / k. Pure functions of the
-/// study.
+/// when they ended or take no part, and where a rollout of a run that takes part failed, which
+/// leaves its episode out of all figures. The k claims of the first variant against each other one
+/// in the primary metric are primary; Student's intervals have a confidence of 1 - 0.05 / k. Pure
+/// functions of the study.
 
 #include <optional>
 #include <string>
@@ -27,7 +27,7 @@ Verdict Judge(const std::optional<Interval>& over_runs,
               const std::optional<Interval>& over_runs_and_episodes, bool larger_is_better);
 
 /// Whether at most a fifth of a variant's planned runs ended before they had flattened, diverged or
-/// are not there; runs without a stopping rule count as flat.
+/// are not there.
 bool AreTrainedToTheEnd(const std::vector<TrainedRun>& runs, std::string_view variant,
                         std::size_t planned_count);
 

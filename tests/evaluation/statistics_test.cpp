@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "common/random.h"
@@ -193,6 +194,14 @@ TEST(EstimateRatio, NothingOneEpisodeAndNothingToWin) {
   const auto one = EstimateRatio(std::vector<Fraction>{{1, 4}});
   EXPECT_EQ(one->ratio, 0.25);
   EXPECT_FALSE(one->interval);
+}
+
+TEST(Percentile, OfWhatNeverHappensIsInfinite) {
+  const double never = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(Percentile({100, 110, 120, never, never}, 0.5), 120);
+  EXPECT_EQ(Percentile({100, 110, never, never, never}, 0.5), never);
+  EXPECT_EQ(Percentile({100, never, never, never}, 0.5), never);
+  EXPECT_EQ(Percentile({100, 110, never, never}, 0.5), never);
 }
 
 TEST(Percentile, InterpolatesBetweenOrderStatistics) {

@@ -133,7 +133,7 @@ TEST(ReadCell, SaysHowFarALogHasCome) {
   CellState state = ReadCell(folder.path());
   EXPECT_FALSE(state.has_ended);
   EXPECT_EQ(state.steps, 3);
-  EXPECT_EQ(state.step_s, 2);
+  EXPECT_EQ(state.step_s, 1.5) << "of 1 and 2";
   ASSERT_EQ(state.validations.size(), 1u);
   EXPECT_EQ(state.validations[0].step, 3);
   EXPECT_EQ(state.validations[0].loss, 0.25);

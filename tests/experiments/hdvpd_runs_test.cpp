@@ -27,7 +27,7 @@ class TrainedRunsTest : public ::testing::Test {
     std::ofstream(dir + "/run.json") << R"({"training": {"step_count": )" << step_count << "}}";
     std::ofstream log(dir + "/metrics.jsonl");
     int step = 0;
-    for (const double seconds : {50.0, 9.0, 0.5, 0.25, 0.5}) {
+    for (const double seconds : {50.0, 9.0, 8.0, 0.25, 0.5}) {
       log << R"({"kind":"train","step":)" << ++step << R"(,"cpu_seconds":)" << seconds << "}\n";
     }
     log << R"({"kind":"validation","step":5,"loss":)" << last_loss << "}\n";
@@ -55,7 +55,7 @@ TEST_F(TrainedRunsTest, ReadsSpeedAndLossOfALogWithABrokenLine) {
   const auto runs = Must(Read({"grf_exact", "unmasked"}, {0}));
   ASSERT_EQ(runs.size(), 2u);
   EXPECT_EQ(runs[1].name(), "unmasked-0");
-  EXPECT_EQ(runs[0].step_s, 0.5);
+  EXPECT_EQ(runs[0].step_s, 0.5) << "of 8, 0.25 and 0.5";
   EXPECT_EQ(runs[0].LastValidationLoss(), 0.1);
   EXPECT_FALSE(runs[0].has_diverged);
 }
@@ -140,6 +140,19 @@ TEST_F(TrainedRunsTest, OfALossWithoutVideoTheLossItselfMustBeFinite) {
   EXPECT_TRUE(runs[0].has_diverged);
 }
 
+TEST_F(TrainedRunsTest, ALogThatDoesNotSayTheLossJudgesNothing) {
+  WriteRun("unmasked-0", "unmasked");
+  std::ofstream(folder_.File("unmasked-0/metrics.jsonl"))
+      << R"({"kind":"train","step":5,"cpu_seconds":null})"
+      << "\n"
+      << R"({"kind":"validation","step":5,"prediction_loss":0.1})"
+      << "\n";
+  const auto runs = Must(Read({"unmasked"}, {0}));
+  EXPECT_FALSE(runs[0].has_diverged);
+  EXPECT_FALSE(runs[0].LastValidationLoss());
+  EXPECT_EQ(runs[0].step_s, 0);
+}
+
 TEST_F(TrainedRunsTest, EarlierStagesCountTheirUpdatesSecondsAndFlatness) {
   WriteRun("grf_exact-0", "grf_exact");
   StudyPlan plan;
@@ -168,6 +181,8 @@ TEST_F(TrainedRunsTest, EarlierStagesCountTheirUpdatesSecondsAndFlatness) {
   EXPECT_EQ(run.EarlierCpuSeconds(), 2);
   ASSERT_EQ(run.earlier_stages[0].validations.size(), 1u);
   EXPECT_FALSE(read_with("false").is_flat);
+  plan.stages[0].training = nlohmann::json::object();
+  EXPECT_TRUE(read_with("false").is_flat) << "no stopping rule";
 }
 
 TEST_F(TrainedRunsTest, RefusesARunGivenTwice) {

@@ -52,6 +52,7 @@ struct FakeStudy {
       run.seed = seed;
       run.weights_sha256 = run.name();
       run.steps_done = 100;
+      run.is_flat = true;
       run.step_s = 1 / (base.at(variant) + static_cast<double>(seed));
       runs.push_back(run);
     }

@@ -44,7 +44,6 @@ TEST(AreTrainedToTheEnd, OneRunOfFiveMayNotBeFlat) {
   std::vector<TrainedRun> runs(5);
   for (TrainedRun& run : runs) {
     run.variant = "a";
-    run.training = {{"stop_when_flat", {{"window", 2}}}};
     run.is_flat = true;
   }
   const auto is_trained = [&] { return AreTrainedToTheEnd(runs, "a", 5); };
@@ -62,8 +61,7 @@ TEST(AreTrainedToTheEnd, OneRunOfFiveMayNotBeFlat) {
   EXPECT_TRUE(is_trained()) << "one is not there";
   runs.pop_back();
   EXPECT_FALSE(is_trained()) << "two are not there";
-  for (TrainedRun& run : runs) run.training = nlohmann::json::object();
-  EXPECT_TRUE(AreTrainedToTheEnd(runs, "a", 3)) << "no stopping rule";
+  EXPECT_TRUE(AreTrainedToTheEnd(runs, "a", 3)) << "all of three";
 }
 
 TEST(StepToReach, IsTheFirstValidationAtOrBelowTheTarget) {
@@ -136,18 +134,24 @@ TEST_F(ClaimsTest, ARolloutThatFailedLeavesItsVariantUndecided) {
                            FailedPrecondition(reason::PREDICTION_NOT_FINITE, "not finite"))
                   .ok());
   const Study study = ReadStudy();
+  EXPECT_EQ(study.EpisodeCount(EpisodeGroup::kMoving), 2) << "of three";
   for (const Claim& claim : CheckClaims(study, kPlanned)) {
     const bool has_failed = claim.b.subject.variant == "unmasked";
     EXPECT_EQ(claim.verdict, has_failed ? Verdict::kUndecided : Verdict::kHolds);
     EXPECT_EQ(claim.note, has_failed ? "failed rollouts of unmasked" : "");
   }
+
+  // That of a run that takes no part leaves nothing out and decides nothing.
+  for (TrainedRun& run : fake_.runs) run.has_diverged = run.name() == failed->run->name();
+  const Study rest = ReadStudy();
+  EXPECT_EQ(rest.EpisodeCount(EpisodeGroup::kMoving), 3);
+  for (const Claim& claim : CheckClaims(rest, {std::string(kSsim), kPlanned.variants, 1})) {
+    EXPECT_EQ(claim.note, "");
+  }
 }
 
 TEST_F(ClaimsTest, RunsThatWereStoppedEarlyDecideNothing) {
-  for (TrainedRun& run : fake_.runs) {
-    run.training = {{"stop_when_flat", {{"window", 2}}}};
-    run.is_flat = run.variant != "unmasked";
-  }
+  for (TrainedRun& run : fake_.runs) run.is_flat = run.variant != "unmasked";
   const Study study = ReadStudy();
   for (const Claim& claim : CheckClaims(study, kPlanned)) {
     const bool has_unfinished = claim.b.subject.variant == "unmasked";
