@@ -16,6 +16,7 @@
 #include "data/dataset.h"
 #include "experiments/hdvpd/cells.h"
 #include "model/files/tensor_header.h"
+#include "model/training/run_inputs.h"
 
 namespace interlacer::cli {
 namespace {
@@ -186,7 +187,7 @@ class PlannedStudy {
     INTERLACER_ASSIGN_OR_RETURN(const std::string now,
                                 Sha256OfFile(DirOf(cell.init) + "/checkpoint/" + kWeightsFile));
     const char* const key =
-        cell.takes_appearance_alone ? "initial_appearance_sha256" : "initial_weights_sha256";
+        cell.takes_appearance_alone ? kInitialAppearanceKey : kInitialWeightsKey;
     const std::string then = inputs.value(key, "");
     if (then == now) return Status::Ok();
     return FailedPrecondition(reason::CHECKPOINT_INVALID,

@@ -78,8 +78,7 @@ class PageBuilder {
   }
 
   static std::string StudentText(const Interval& interval) {
-    return "over the seeds alone [" + ScoreText(interval.low, kStudyDecimals) + ", " +
-           ScoreText(interval.high, kStudyDecimals) + "] by Student" +
+    return "over the seeds alone " + IntervalText(interval, kStudyDecimals) + " by Student" +
            (interval.Contains(0) ? ", which includes 0" : "");
   }
 
@@ -131,14 +130,14 @@ class PageBuilder {
     const auto ssim = study_.Mean(first.subject, kSsim, kAllSteps, EpisodeGroup::kMoving);
     if (ssim) {
       figures.push_back({ScoreText(ssim->mean, 3), "SSIM of " + first.name + ", mean of all steps",
-                         interlacer::IntervalText(*ssim, 3)});
+                         IntervalText(*ssim, 3)});
     }
     for (const auto& [a, b] : ComparedPairs(study_)) {
       const auto gap =
           study_.Difference(a.subject, b.subject, kSsim, kAllSteps, EpisodeGroup::kMoving);
       if (!gap) continue;
       figures.push_back({SignedText(gap->difference.mean, kStudyDecimals), a.name + " - " + b.name,
-                         interlacer::IntervalText(gap->difference, kStudyDecimals)});
+                         IntervalText(gap->difference, kStudyDecimals)});
     }
     const auto count = [&](Outcome outcome) {
       return std::count_if(in_.relations.begin(), in_.relations.end(),

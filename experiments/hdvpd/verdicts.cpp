@@ -29,7 +29,7 @@ std::optional<double> RoomOf(const Study& study, std::string_view metric) {
   return oracle->mean - copy->mean;
 }
 
-NamedSubject ModelOf(const std::string& variant) {
+NamedSubject NamedModel(const std::string& variant) {
   return {VariantLabel(variant), {variant, std::string(kModelSubject)}};
 }
 
@@ -107,8 +107,8 @@ std::vector<Claim> CheckClaims(const Study& study, const PlannedClaims& planned)
     for (std::size_t i = 0; i < planned.variants.size(); ++i) {
       for (std::size_t j = i + 1; j < planned.variants.size(); ++j) {
         Claim claim;
-        claim.a = ModelOf(planned.variants[i]);
-        claim.b = ModelOf(planned.variants[j]);
+        claim.a = NamedModel(planned.variants[i]);
+        claim.b = NamedModel(planned.variants[j]);
         claim.metric = metric;
         claim.is_primary = i == 0 && metric == planned.primary_metric;
         claim.difference = study.Difference(claim.a.subject, claim.b.subject, metric, kAllSteps,

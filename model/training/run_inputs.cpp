@@ -12,8 +12,6 @@
 namespace interlacer {
 namespace {
 
-constexpr char kFirstWeights[] = "initial_weights_sha256";
-constexpr char kFirstAppearance[] = "initial_appearance_sha256";
 constexpr char kResetHeads[] = "reset_heads";
 
 StatusOr<std::string> EpisodesSha256(const std::string& path) {
@@ -36,11 +34,11 @@ StatusOr<nlohmann::ordered_json> InputsOf(const TrainOptions& options) {
                               {"episodes_sha256", std::move(sha256)}});
   }
   if (!options.initial_checkpoint.empty()) {
-    INTERLACER_ASSIGN_OR_RETURN(inputs[kFirstWeights],
+    INTERLACER_ASSIGN_OR_RETURN(inputs[kInitialWeightsKey],
                                 Sha256OfFile(options.initial_checkpoint + "/" + kWeightsFile));
   }
   if (!options.initial_appearance.empty()) {
-    INTERLACER_ASSIGN_OR_RETURN(inputs[kFirstAppearance],
+    INTERLACER_ASSIGN_OR_RETURN(inputs[kInitialAppearanceKey],
                                 Sha256OfFile(options.initial_appearance + "/" + kWeightsFile));
   }
   if (options.reset_heads) inputs[kResetHeads] = true;
@@ -80,7 +78,7 @@ Status CheckRunInputs(const TrainOptions& options, const std::string& path, bool
                     now["data"][i][key]);
     }
   }
-  for (const char* key : {kFirstWeights, kFirstAppearance, kResetHeads}) {
+  for (const char* key : {kInitialWeightsKey, kInitialAppearanceKey, kResetHeads}) {
     if (has_state && !now.contains(key)) continue;
     if (value(stored, key) == value(now, key)) continue;
     return differ(key, value(stored, key), value(now, key));

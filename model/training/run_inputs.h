@@ -14,6 +14,11 @@
 
 namespace interlacer {
 
+/// Keys of inputs.json: SHA-256 of the weights that a run began with, and of those from which it
+/// took encoder and radiance field alone.
+inline constexpr char kInitialWeightsKey[] = "initial_weights_sha256";
+inline constexpr char kInitialAppearanceKey[] = "initial_appearance_sha256";
+
 Status WriteRunInputs(const TrainOptions& options, const std::string& path);
 
 /// Accepts a missing file at `path`: runs of earlier versions have none. The first weights and
