@@ -107,7 +107,7 @@ std::string ScoreTables(const ReportInput& in) {
     // They have a table of their own.
     if (metric.starts_with(kSpreadMetricPrefix)) continue;
     HtmlTable table;
-    table.caption = MetricLabel(metric) + ": mean and 95 % interval";
+    table.caption = MetricHeading(metric) + ": mean and 95 % interval";
     table.header = {"step"};
     for (const Variant& variant : in.variants) table.header.push_back(variant.name);
     for (const int step : ChosenSteps(in)) {

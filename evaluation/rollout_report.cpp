@@ -68,7 +68,7 @@ std::string ChartOf(const RolloutReportInput& in, std::string_view metric) {
 
 std::string ScoreTable(const RolloutReportInput& in, std::string_view metric, int decimals) {
   HtmlTable table;
-  table.caption = MetricLabel(metric) + ", mean over the views";
+  table.caption = MetricHeading(metric) + ", mean over the views";
   table.header.push_back("");
   for (int step = 0; step <= in.task->step_count; ++step) {
     table.header.push_back("step " + std::to_string(step));

@@ -30,6 +30,11 @@ std::string MetricUnit(std::string_view metric) {
   return metric.starts_with(kSsim) ? "SSIM" : "m";
 }
 
+std::string MetricHeading(std::string_view metric) {
+  const std::string unit = MetricUnit(metric);
+  return unit == "SSIM" ? MetricLabel(metric) : MetricLabel(metric) + ", " + unit;
+}
+
 int MetricDecimals(std::string_view metric) { return IsPsnr(metric) ? 2 : 4; }
 
 std::string MetricLabel(std::string_view metric) {

@@ -16,6 +16,8 @@ std::string MetricLabel(std::string_view metric);
 /// "SSIM", "dB" or "m", and the decimals that mean something.
 std::string MetricUnit(std::string_view metric);
 int MetricDecimals(std::string_view metric);
+/// The label with its unit, above numbers that no axis explains: "Depth error, m", "SSIM".
+std::string MetricHeading(std::string_view metric);
 /// Fixed decimals, "–" for nothing.
 std::string ScoreText(const std::optional<double>& value, int decimals);
 /// With its sign.

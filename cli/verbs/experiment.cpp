@@ -198,7 +198,7 @@ std::string ClaimsText(const std::vector<Claim>& claims) {
   for (const Claim& claim : claims) {
     text +=
         Format("%s better than %s in %s%s: %s; %s\n", claim.a.name.c_str(), claim.b.name.c_str(),
-               MetricLabel(claim.metric).c_str(), claim.is_primary ? " (primary)" : "",
+               MetricHeading(claim.metric).c_str(), claim.is_primary ? " (primary)" : "",
                ClaimVerdictText(claim).c_str(), DifferenceText(claim).c_str());
   }
   return text;

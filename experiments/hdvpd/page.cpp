@@ -122,7 +122,7 @@ class PageBuilder {
       if (!claim.is_primary || !claim.difference) continue;
       const int decimals = MetricDecimals(claim.metric);
       figures.push_back({SignedText(claim.difference->difference.mean, decimals),
-                         claim.a.name + " - " + claim.b.name + ", " + MetricLabel(claim.metric),
+                         claim.a.name + " - " + claim.b.name + ", " + MetricHeading(claim.metric),
                          claim.over_runs ? IntervalText(*claim.over_runs, decimals) : "one run"});
     }
     if (in_.plan != nullptr) return HeadlineHtml(figures);
@@ -163,7 +163,7 @@ class PageBuilder {
       const int decimals = MetricDecimals(claim.metric);
       table.rows.push_back(
           {claim.a.name + " better than " + claim.b.name + (claim.is_primary ? ", primary" : ""),
-           MetricLabel(claim.metric), DifferenceText(claim), CountText(claim),
+           MetricHeading(claim.metric), DifferenceText(claim), CountText(claim),
            claim.over_runs ? IntervalText(*claim.over_runs, decimals) : "–",
            ScoreText(claim.share, 2), RunsForIt(claim), ClaimVerdictText(claim)});
     }

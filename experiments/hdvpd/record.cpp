@@ -142,7 +142,7 @@ std::string MetricTable(const Study& study, std::string_view metric) {
     if (has_value) rows += MarkdownRow(cells);
   }
   if (rows.empty()) return "";
-  return "\n**" + MetricLabel(metric) + "**\n\n" + StepHeader(study, "step") + rows;
+  return "\n**" + MetricHeading(metric) + "**\n\n" + StepHeader(study, "step") + rows;
 }
 
 std::string GapTable(const Study& study) {
@@ -199,7 +199,7 @@ std::string ClaimTable(const std::vector<Claim>& claims) {
     const int decimals = MetricDecimals(claim.metric);
     const auto& seeds = claim.over_runs;
     out += MarkdownRow({claim.a.name + ", " + claim.b.name + (claim.is_primary ? " (primary)" : ""),
-                        MetricLabel(claim.metric), DifferenceText(claim), CountText(claim),
+                        MetricHeading(claim.metric), DifferenceText(claim), CountText(claim),
                         seeds ? IntervalText(*seeds, decimals) : "–", ClaimVerdictText(claim)});
   }
   return out;

@@ -109,7 +109,7 @@ std::string ScoreTablesHtml(const Study& study) {
   const std::vector<NamedSubject> subjects = FigureSubjects(study);
   for (const std::string_view metric : kMetrics) {
     HtmlTable table;
-    table.caption = MetricLabel(metric) + ": mean and 95 % interval";
+    table.caption = MetricHeading(metric) + ": mean and 95 % interval";
     table.header = {"step"};
     for (const NamedSubject& subject : subjects) table.header.push_back(subject.name);
     for (int step = 1; step <= study.step_count(); ++step) {

@@ -9,6 +9,8 @@
 #include "common/image_codec.h"
 #include "evaluation/episode_run.h"
 #include "evaluation/scene_view.h"
+#include "evaluation/score_text.h"
+#include "evaluation/view_scores.h"
 #include "tests/evaluation/page_checks.h"
 #include "tests/evaluation/results_support.h"
 #include "tests/support/matchers.h"
@@ -25,6 +27,12 @@ ReportInput InputOf(const Results& results) {
   input.variants = {{"model", &results, std::string(kModelSubject), ""},
                     {"copy last frame", &results, std::string(kCopyLast), ""}};
   return input;
+}
+
+TEST(MetricHeading, SaysTheUnitWhereNoAxisDoes) {
+  EXPECT_EQ(MetricHeading(kL2Moved), "Objects that move, distance to the truth, m");
+  EXPECT_EQ(MetricHeading(kPsnrMoving), "PSNR where something moves, dB");
+  EXPECT_EQ(MetricHeading(kSsimObjects), "SSIM on objects");
 }
 
 TEST(ReportHtml, StatesTheDifferenceWithItsInterval) {
