@@ -13,6 +13,9 @@
 namespace interlacer {
 namespace {
 
+/// About thirty years: a longer deadline is none, and the clock's nanoseconds must hold it.
+constexpr double kMaxDeadlineS = 1e9;
+
 /// The library attends to a new connection while somebody waits for the channel, else every five
 /// seconds: calls that fail at once would find a server that is back only after ten or more.
 void AwaitConnection(grpc::Channel* channel, const std::stop_token& stop,
@@ -38,8 +41,9 @@ Call::Call(const CallOptions& options, double default_deadline_s, const CallPlac
       number_(place.recorder ? place.recorder->NewCall() : 0),
       deadline_s_(options.deadline_s == 0 ? default_deadline_s : options.deadline_s),
       on_stop_(options.stop, [this] { context_.TryCancel(); }) {
-  context_.set_deadline(std::chrono::system_clock::now() +
-                        std::chrono::microseconds(std::llround(deadline_s_ * 1e6)));
+  context_.set_deadline(
+      std::chrono::system_clock::now() +
+      std::chrono::microseconds(std::llround(std::min(deadline_s_, kMaxDeadlineS) * 1e6)));
   context_.set_wait_for_ready(options.wait_for_ready);
   AwaitConnection(place.channel.get(), options.stop, context_.deadline());
 }

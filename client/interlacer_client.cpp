@@ -2,6 +2,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,6 +34,14 @@ v1::RequestPriority PriorityToProto(RequestPriority priority) {
       break;
   }
   return v1::REQUEST_PRIORITY_NORMAL;
+}
+
+/// The steps that a rollout sends: all from 1 unless `output` names some.
+std::vector<int> AskedSteps(const OutputOptions& output, const ActionSequence& actions) {
+  if (!output.steps.empty() || actions.kind == ActionKind::kNone) return output.steps;
+  std::vector<int> all(static_cast<std::size_t>(actions.row_count));
+  std::iota(all.begin(), all.end(), 1);
+  return all;
 }
 
 class GrpcClient : public Client {
@@ -229,9 +239,14 @@ class GrpcClient : public Client {
     Call call(options, kStreamDeadlineS, place_);
     call.Record(request);
     const auto reader = service_->PredictRollout(call.context(), request);
+    StepReader steps(AskedSteps(output, actions), output, workspace);
     return ReadAll<v1::PredictRolloutResponse>(
-        &call, reader.get(), [&](const v1::PredictRolloutResponse& response) {
-          return response.has_step() ? Deliver(response.step(), workspace, on_step) : Status::Ok();
+        &call, reader.get(), [&](const v1::PredictRolloutResponse& response) -> Status {
+          if (response.has_step()) {
+            INTERLACER_ASSIGN_OR_RETURN(PredictedStep step, steps.Read(response.step()));
+            INTERLACER_RETURN_IF_ERROR(on_step(std::move(step)));
+          }
+          return response.has_summary() ? steps.CheckComplete() : Status::Ok();
         });
   }
 
@@ -253,25 +268,33 @@ class GrpcClient : public Client {
     Call call(options, kStreamDeadlineS, place_);
     call.Record(request);
     const auto reader = service_->PredictCandidates(call.context(), request);
+    std::vector<int> asked = candidates.empty() ? output.steps : AskedSteps(output, candidates[0]);
+    if (output.steps.empty() && !asked.empty()) asked = {asked.back()};
     std::vector<bool> is_answered(candidates.size(), false);
     return ReadAll<v1::PredictCandidatesResponse>(
         &call, reader.get(), [&](const v1::PredictCandidatesResponse& response) -> Status {
           const std::int64_t index = response.candidate_index();
           if (index < 0 || index >= static_cast<std::int64_t>(candidates.size()) ||
               is_answered[static_cast<std::size_t>(index)]) {
-            return Internal("candidate_index: expected each of 0 to " +
-                            std::to_string(candidates.size()) + " once, got " +
-                            std::to_string(index))
-                .WithField("candidate_index");
+            return MalformedAnswer(
+                "candidate_index",
+                "each of " + std::to_string(candidates.size()) + " from 0 on, once",
+                std::to_string(index));
           }
           is_answered[static_cast<std::size_t>(index)] = true;
           PredictedCandidate candidate{
               response.candidate_index(), {}, response.failure_reason(), response.failed_step()};
+          StepReader steps(asked, output, workspace);
           for (const v1::PredictedStep& step : response.steps()) {
-            INTERLACER_ASSIGN_OR_RETURN(PredictedStep plain, FromProto(step, workspace));
+            INTERLACER_ASSIGN_OR_RETURN(PredictedStep plain, steps.Read(step));
             candidate.steps.push_back(std::move(plain));
           }
-          return on_candidate(std::move(candidate));
+          if (candidate.failure_reason.empty()) INTERLACER_RETURN_IF_ERROR(steps.CheckComplete());
+          INTERLACER_RETURN_IF_ERROR(on_candidate(std::move(candidate)));
+          const auto missing = std::find(is_answered.begin(), is_answered.end(), false);
+          if (!response.has_summary() || missing == is_answered.end()) return Status::Ok();
+          return MalformedAnswer("candidate_index", std::to_string(missing - is_answered.begin()),
+                                 "none");
         });
   }
 
@@ -293,12 +316,6 @@ class GrpcClient : public Client {
     INTERLACER_RETURN_IF_ERROR(status);
     if (!summary) return Internal("the stream ended without a summary");
     return *std::move(summary);
-  }
-
-  static Status Deliver(const v1::PredictedStep& step, const Box& workspace,
-                        const StepCallback& on_step) {
-    INTERLACER_ASSIGN_OR_RETURN(PredictedStep plain, FromProto(step, workspace));
-    return on_step(std::move(plain));
   }
 
   const CallPlace place_;

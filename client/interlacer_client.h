@@ -4,9 +4,11 @@
 ///
 /// Every call has a deadline, which its error names. Messages may be 64 MiB in both directions.
 /// Transient UNAVAILABLE answers are retried as client/service_config.json says, requests of any
-/// size; nothing else is. A connection that fails is tried again every second or so.
+/// size, but no update of a scene: its answer may be all that was lost. Nothing else is retried. A
+/// connection that fails is tried again every second or so.
 /// Errors: the server's Status with code, reason word, field path and metadata. Without a server:
-/// UNAVAILABLE. The caller's own mistakes: INVALID_ARGUMENT ARGUMENT_INVALID, IMAGE_SIZE_MISMATCH.
+/// UNAVAILABLE. An answer that is not what was asked for: those of client/convert/responses.h. The
+/// caller's own mistakes: INVALID_ARGUMENT ARGUMENT_INVALID, those of client/convert/requests.h.
 /// Threads: all methods may be called from several threads at once on one Client.
 
 #include <cstdint>

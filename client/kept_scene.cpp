@@ -8,6 +8,15 @@ namespace {
 /// A scene that is not deleted in time expires.
 constexpr double kDeletionDeadlineS = 1;
 
+/// The oldest observation goes.
+void MoveOn(Observation observation, const ActionSequence& row, SceneInput* frames) {
+  frames->observations.erase(frames->observations.begin());
+  frames->observations.push_back(std::move(observation));
+  ActionSequence& history = frames->history_actions;
+  history.values.erase(history.values.begin(), history.values.begin() + history.column_count);
+  history.values.insert(history.values.end(), row.values.begin(), row.values.end());
+}
+
 }  // namespace
 
 KeptScene::KeptScene(Client* client, SceneInput frames, double time_to_live_s, CallOptions options)
@@ -21,7 +30,7 @@ StatusOr<std::unique_ptr<KeptScene>> KeptScene::Create(Client* client, SceneInpu
                                                        const CallOptions& options) {
   std::unique_ptr<KeptScene> scene(
       new KeptScene(client, std::move(frames), time_to_live_s, options));
-  INTERLACER_RETURN_IF_ERROR(scene->CreateAgain(""));
+  INTERLACER_RETURN_IF_ERROR(scene->CreateAgain("", scene->frames_));
   return scene;
 }
 
@@ -39,11 +48,11 @@ std::string KeptScene::scene_id() const {
   return scene_id_;
 }
 
-Status KeptScene::CreateAgain(const std::string& lost) {
+Status KeptScene::CreateAgain(const std::string& lost, const SceneInput& frames) {
   const std::lock_guard lock(mutex_);
   if (scene_id_ != lost) return Status::Ok();
   INTERLACER_ASSIGN_OR_RETURN(CreatedScene created,
-                              client_->CreateScene(frames_, time_to_live_s_, options_));
+                              client_->CreateScene(frames, time_to_live_s_, options_));
   scene_id_ = std::move(created.scene_id);
   report_ = std::move(created.report);
   return Status::Ok();
@@ -54,7 +63,7 @@ StatusOr<RolloutSummary> KeptScene::WithScene(const Function& call) {
   const std::string id = scene_id();
   StatusOr<RolloutSummary> result = call(SceneName{id, frames_.workspace});
   if (result.status().reason() != reason::SCENE_NOT_FOUND) return result;
-  INTERLACER_RETURN_IF_ERROR(CreateAgain(id));
+  INTERLACER_RETURN_IF_ERROR(CreateAgain(id, frames_));
   return call(SceneName{scene_id(), frames_.workspace});
 }
 
@@ -78,15 +87,16 @@ StatusOr<RolloutSummary> KeptScene::PredictCandidates(
 Status KeptScene::Update(Observation observation, const ActionSequence& row,
                          const CallOptions& options) {
   auto report = client_->UpdateScene(scene_id(), observation, row, options);
-  const bool is_lost = report.status().reason() == reason::SCENE_NOT_FOUND;
-  if (!report.ok() && !is_lost) return report.status();
-  frames_.observations.erase(frames_.observations.begin());
-  frames_.observations.push_back(std::move(observation));
-  ActionSequence& history = frames_.history_actions;
-  history.values.erase(history.values.begin(), history.values.begin() + history.column_count);
-  history.values.insert(history.values.end(), row.values.begin(), row.values.end());
-  if (is_lost) return CreateAgain(scene_id());
-  report_ = *std::move(report);
+  if (report.ok()) {
+    MoveOn(std::move(observation), row, &frames_);
+    report_ = *std::move(report);
+    return Status::Ok();
+  }
+  if (report.status().reason() != reason::SCENE_NOT_FOUND) return report.status();
+  SceneInput next = frames_;
+  MoveOn(std::move(observation), row, &next);
+  INTERLACER_RETURN_IF_ERROR(CreateAgain(scene_id(), next));
+  frames_ = std::move(next);
   return Status::Ok();
 }
 

@@ -38,7 +38,8 @@ class KeptScene {
                                              const OutputOptions& output,
                                              const PredictedCandidateCallback& on_candidate,
                                              const CallOptions& options);
-  /// Moves on by the observation after the newest, which alone is sent.
+  /// Moves on by the observation after the newest, which alone is sent. After an error the frames
+  /// here are what they were.
   Status Update(Observation observation, const ActionSequence& row, const CallOptions& options);
 
  private:
@@ -48,7 +49,7 @@ class KeptScene {
   template <typename Function>
   StatusOr<RolloutSummary> WithScene(const Function& call);
   /// Makes the scene anew unless another thread has done that since `lost` was its name.
-  Status CreateAgain(const std::string& lost);
+  Status CreateAgain(const std::string& lost, const SceneInput& frames);
 
   Client* const client_;
   SceneInput frames_;

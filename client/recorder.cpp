@@ -20,7 +20,9 @@ void Recorder::Write(std::uint64_t call, std::string_view name, const std::strin
   const std::string head = recording::CallRecord(call) + recording::RecordHead(name, bytes.size());
   const auto size = static_cast<std::int64_t>(head.size() + bytes.size());
   const std::lock_guard lock(mutex_);
-  if (!file_ || size > max_bytes_ - written_bytes_) {
+  // For good: a record has an end, and no holes before it.
+  if (size > max_bytes_ - written_bytes_) file_.close();
+  if (!file_ || !file_.is_open()) {
     ++dropped_count_;
     return;
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The format of recordings of what went over the wire, which the Python client and the server's
-/// flight recorder write and `interlacer replay` reads.
+/// The format of recordings of what went over the wire, which both clients and the server's flight
+/// recorder write and `interlacer replay` reads.
 ///
 /// A stream of google.protobuf.Any, each after its length as a varint ("delimited" messages): the
 /// requests and answers of interlacer.v1, and google.rpc.Status of calls that failed. A

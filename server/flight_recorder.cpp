@@ -148,10 +148,15 @@ class FlightRecorder::Writer {
  private:
   void Write(const FlightMessage& message) {
     const bool is_full = file_bytes_ + SizeOf(message) > max_bytes_ / kFilesOfCap;
-    if (!file_.is_open() || is_full) BeginFile();
+    const bool is_first = !file_.is_open() || is_full;
+    if (is_first) BeginFile();
     Append(message);
     file_.flush();
     if (file_.good()) return;
+    // The stream would take nothing more, also where there is room again.
+    file_.close();
+    std::error_code error;
+    if (is_first) fs::remove(path_, error);
     CountLost();
     if (has_failed_) return;
     has_failed_ = true;
@@ -180,11 +185,11 @@ class FlightRecorder::Writer {
     std::snprintf(number, sizeof number, "%06d", file_count_++);
     const std::string name =
         kPrefix + TimeText() + "-" + instance_id_.substr(0, 8) + "-" + number + kSuffix;
-    const fs::path path = folder_ / name;
+    path_ = folder_ / name;
     // A stream would make it with the rights that the umask leaves.
-    const int descriptor = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    const int descriptor = open(path_.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (descriptor >= 0) close(descriptor);
-    file_.open(path, std::ios::binary | std::ios::trunc);
+    file_.open(path_, std::ios::binary | std::ios::trunc);
     file_bytes_ = 0;
     for (const FlightMessage& message : Describe()) Append(message);
   }
@@ -226,6 +231,7 @@ class FlightRecorder::Writer {
   std::atomic<std::int64_t> lost_count_{0};
 
   // Of the thread alone.
+  fs::path path_;
   std::ofstream file_;
   std::int64_t file_bytes_ = 0;
   int file_count_ = 0;

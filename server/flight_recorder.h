@@ -5,7 +5,8 @@
 /// Files `flight-TIME-INSTANCE-NUMBER.rec` in one folder, in the format of proto/recording.h; each
 /// begins with GetServerInfo and GetModelMetadata of every model, so that build, weights and
 /// configuration are known. All files together, those of earlier servers too, stay below the cap:
-/// the oldest go first. Only the server's user may read them: they hold what the cameras saw.
+/// the oldest go first. After a write that failed, as on a full disk, the next message begins
+/// another. Only the server's user may read them: they hold what the cameras saw.
 /// Recording never makes a call wait or fail: bytes are written by a thread of its own; what a slow
 /// disk cannot take, and messages above an eighth of the cap, are left out and counted, and so is
 /// the rest of their call. Errors of Open: INVALID_ARGUMENT CONFIG_INVALID naming the option.

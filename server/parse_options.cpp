@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <limits>
 
+#include "common/number_text.h"
 #include "common/version.h"
 
 namespace interlacer {
@@ -14,6 +16,8 @@ constexpr char kPrefix[] = "INTERLACER_SERVER_";
 const std::vector<std::string> kCommandOnly = {"help", "version", "config", "print-config",
                                                "check-config"};
 
+/// About thirty years, which the clock's nanoseconds hold.
+constexpr double kMaxDurationS = 1e9;
 const std::map<std::string, double> kSecondUnits = {{"ms", 1e-3}, {"s", 1}, {"min", 60}};
 
 /// Values of the flags as typed, before they become ServerOptions.
@@ -28,13 +32,14 @@ struct Flags {
   bool check_config = false;
 };
 
-/// Accepts numbers above (or from) `least`, but not infinity or NaN.
-CLI::Validator AtLeast(double least, bool is_included, const std::string& text) {
+/// Accepts numbers above (or from) `least` up to `most`, but not infinity or NaN.
+CLI::Validator Within(double least, bool is_included, double most, const std::string& text) {
   return CLI::Validator(
       [=](const std::string& value) {
         double number = 0;
         const bool is_number = CLI::detail::lexical_cast(value, number) && std::isfinite(number);
-        if (is_number && (number > least || (is_included && number == least))) return std::string();
+        const bool is_above = number > least || (is_included && number == least);
+        if (is_number && is_above && number <= most) return std::string();
         return "expected " + text + ", got " + value;
       },
       "");
@@ -42,15 +47,17 @@ CLI::Validator AtLeast(double least, bool is_included, const std::string& text) 
 
 void AddDuration(CLI::App* app, const char* name, double* seconds, const char* help,
                  bool may_be_zero = false) {
+  const std::string and_at_most = " and at most " + NumberText(kMaxDurationS) + " s";
   app->add_option(name, *seconds, help)
       ->transform(CLI::AsNumberWithUnit(kSecondUnits, CLI::AsNumberWithUnit::DEFAULT, "SECONDS"))
-      ->check(may_be_zero ? AtLeast(0, true, "0 s or more") : AtLeast(0, false, "more than 0 s"));
+      ->check(Within(0, may_be_zero, kMaxDurationS,
+                     (may_be_zero ? "0 s or more" : "more than 0 s") + and_at_most));
 }
 
 void AddBytes(CLI::App* app, const char* name, std::int64_t* bytes, const char* help) {
   app->add_option(name, *bytes, help)
       ->transform(CLI::AsSizeValue(false))
-      ->check(AtLeast(0, false, "more than 0 bytes"));
+      ->check(Within(0, false, std::numeric_limits<double>::infinity(), "more than 0 bytes"));
 }
 
 void AddCount(CLI::App* app, const char* name, int* count, const char* help, int min = 1) {

@@ -1,5 +1,7 @@
 #include "client/convert/geometry.h"
 
+#include <limits>
+
 #include "common/duration.h"
 
 namespace interlacer {
@@ -63,7 +65,11 @@ void TimeToProto(std::int64_t time_ns, google::protobuf::Timestamp* out) {
   out->set_nanos(static_cast<std::int32_t>(time_ns % kNanosecondsPerSecond));
 }
 
-std::int64_t TimeFromProto(const google::protobuf::Timestamp& time) {
+std::optional<std::int64_t> TimeFromProto(const google::protobuf::Timestamp& time) {
+  constexpr std::int64_t kEndS = std::numeric_limits<std::int64_t>::max() / kNanosecondsPerSecond;
+  const bool is_time = time.seconds() >= -kEndS && time.seconds() < kEndS && time.nanos() >= 0 &&
+                       time.nanos() < kNanosecondsPerSecond;
+  if (!is_time) return std::nullopt;
   return time.seconds() * kNanosecondsPerSecond + time.nanos();
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 
 /// Converts geometry, cameras and times to wire messages and back. Pure functions, thread-safe;
-/// values are copied unchecked, because the server validates them.
+/// values that are sent are copied unchecked, because the server validates them.
 
 #include <cstdint>
+#include <optional>
 
 #include "common/camera.h"
 #include "common/geometry.h"
@@ -19,7 +20,8 @@ void ToProto(const Camera& camera, v1::CameraCalibration* out);
 Box FromProto(const v1::Box& box);
 
 void TimeToProto(std::int64_t time_ns, google::protobuf::Timestamp* out);
-std::int64_t TimeFromProto(const google::protobuf::Timestamp& time);
+/// Nanoseconds; nothing where 64 bits do not hold them, or of a message that is no time.
+std::optional<std::int64_t> TimeFromProto(const google::protobuf::Timestamp& time);
 /// At least 0.
 void SecondsToProto(double seconds, google::protobuf::Duration* out);
 double SecondsFromProto(const google::protobuf::Duration& duration);

@@ -1,11 +1,15 @@
 #include "client/convert/responses.h"
 
+#include <algorithm>
+#include <cmath>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "client/convert/geometry.h"
+#include "common/checked_math.h"
 #include "common/image_codec.h"
 #include "common/number_text.h"
 #include "common/values_of_bytes.h"
@@ -13,24 +17,28 @@
 namespace interlacer {
 namespace {
 
-Status Malformed(const std::string& field, const std::string& expected, const std::string& got) {
-  return Internal("the server's answer is malformed: " + field + ": expected " + expected +
-                  ", got " + got)
-      .WithField(field);
-}
-
 /// Bytes of `data` as n values of T; the size must fit exactly.
 template <typename T>
 Status ReadBlock(const std::string& data, std::int64_t n, const std::string& field,
                  std::vector<T>* out) {
   if (n < 0 || data.size() / sizeof(T) != static_cast<std::size_t>(n) ||
       data.size() % sizeof(T) != 0) {
-    return Malformed(field,
-                     std::to_string(n) + " values of " + std::to_string(sizeof(T)) + " bytes",
-                     std::to_string(data.size()) + " bytes");
+    return MalformedAnswer(field,
+                           std::to_string(n) + " values of " + std::to_string(sizeof(T)) + " bytes",
+                           std::to_string(data.size()) + " bytes");
   }
   *out = ValuesOfBytes<T>(data);
   return Status::Ok();
+}
+
+Status CheckNumbers(const std::vector<float>& values, bool may_be_negative,
+                    const std::string& field) {
+  const auto bad = std::find_if_not(values.begin(), values.end(), [=](float value) {
+    return std::isfinite(value) && (may_be_negative || value >= 0);
+  });
+  if (bad == values.end()) return Status::Ok();
+  return MalformedAnswer(field, may_be_negative ? "finite numbers" : "finite numbers from 0",
+                         NumberText(*bad));
 }
 
 Status PositionsFromProto(const v1::ParticleCloud& cloud, const Box& workspace,
@@ -50,19 +58,27 @@ Status PositionsFromProto(const v1::ParticleCloud& cloud, const Box& workspace,
   return Status::Ok();
 }
 
+StatusOr<std::int64_t> ValueCount(const v1::Image& image, int channels) {
+  const auto count = CheckedProduct({image.width_px(), image.height_px(), channels});
+  if (count.value_or(0) > 0) return *count;
+  return MalformedAnswer("image", "sides above 0 and as many values as 64 bits count",
+                         SizeText(image.width_px(), image.height_px()));
+}
+
 StatusOr<RgbImage> ColorFromProto(const v1::Image& image) {
-  RgbImage out{image.width_px(), image.height_px(), {}};
+  INTERLACER_ASSIGN_OR_RETURN(const std::int64_t count, ValueCount(image, 3));
   if (image.compression() == v1::IMAGE_COMPRESSION_NONE) {
-    const std::int64_t n = 3ll * image.width_px() * image.height_px();
-    INTERLACER_RETURN_IF_ERROR(ReadBlock(image.data(), n, "image.data", &out.pixels));
+    RgbImage out{image.width_px(), image.height_px(), {}};
+    INTERLACER_RETURN_IF_ERROR(ReadBlock(image.data(), count, "image.data", &out.pixels));
     return out;
   }
   const std::span<const std::uint8_t> data(
       reinterpret_cast<const std::uint8_t*>(image.data().data()), image.data().size());
-  INTERLACER_ASSIGN_OR_RETURN(out, DecodeRgb(data));
-  if (out.width_px != image.width_px() || out.height_px != image.height_px()) {
-    return Malformed("image.data", SizeText(image.width_px(), image.height_px()),
-                     SizeText(out.width_px, out.height_px));
+  StatusOr<RgbImage> out = DecodeRgb(data);
+  if (!out.ok()) return MalformedAnswer("image.data", "a PNG or JPEG", out.status().message());
+  if (out->width_px != image.width_px() || out->height_px != image.height_px()) {
+    return MalformedAnswer("image.data", SizeText(image.width_px(), image.height_px()),
+                           SizeText(out->width_px, out->height_px));
   }
   return out;
 }
@@ -73,13 +89,13 @@ StatusOr<RenderedView> ViewFromProto(const v1::RenderedImage& rendered) {
   out.name = rendered.target_name();
   if (image.encoding() == v1::PIXEL_ENCODING_DEPTH_F32) {
     out.depth = {image.width_px(), image.height_px(), {}};
-    const std::int64_t n = static_cast<std::int64_t>(image.width_px()) * image.height_px();
-    INTERLACER_RETURN_IF_ERROR(ReadBlock(image.data(), n, "image.data", &out.depth.pixels_m));
+    INTERLACER_ASSIGN_OR_RETURN(const std::int64_t count, ValueCount(image, 1));
+    INTERLACER_RETURN_IF_ERROR(ReadBlock(image.data(), count, "image.data", &out.depth.pixels_m));
     return out;
   }
   if (image.encoding() != v1::PIXEL_ENCODING_RGB8) {
-    return Malformed("image.encoding", "RGB8 or DEPTH_F32",
-                     v1::PixelEncoding_Name(image.encoding()));
+    return MalformedAnswer("image.encoding", "RGB8 or DEPTH_F32",
+                           v1::PixelEncoding_Name(image.encoding()));
   }
   INTERLACER_ASSIGN_OR_RETURN(out.color, ColorFromProto(image));
   return out;
@@ -104,6 +120,13 @@ std::string StateWord(const std::string& name, std::size_t prefix_length) {
 }
 
 }  // namespace
+
+Status MalformedAnswer(const std::string& field, const std::string& expected,
+                       const std::string& got) {
+  return Internal("the server's answer is malformed: " + field + ": expected " + expected +
+                  ", got " + got)
+      .WithField(field);
+}
 
 ServerInfo FromProto(const v1::GetServerInfoResponse& response) {
   ServerInfo out;
@@ -140,7 +163,7 @@ ServerInfo FromProto(const v1::GetServerInfoResponse& response) {
   return out;
 }
 
-ModelMetadata FromProto(const v1::GetModelMetadataResponse& response) {
+StatusOr<ModelMetadata> FromProto(const v1::GetModelMetadataResponse& response) {
   ModelMetadata out;
   out.model_name = response.model_name();
   out.weights_sha256 = response.weights_sha256();
@@ -151,8 +174,17 @@ ModelMetadata FromProto(const v1::GetModelMetadataResponse& response) {
   out.history_step_count = response.history_step_count();
   out.step_duration_s = SecondsFromProto(response.step_duration());
   out.max_history_spacing_error_s = SecondsFromProto(response.max_history_spacing_error());
+  if (response.cameras().empty()) return MalformedAnswer("cameras", "at least one", "none");
   for (const v1::CameraSpec& camera : response.cameras()) {
-    out.cameras.push_back({camera.name(), camera.width_px(), camera.height_px()});
+    const CameraSpec spec{camera.name(), camera.width_px(), camera.height_px()};
+    // Pictures are made of this size.
+    const int max_side_px = ImageLimits().max_side_px;
+    if (std::min(spec.width_px, spec.height_px) < 1 ||
+        std::max(spec.width_px, spec.height_px) > max_side_px) {
+      return MalformedAnswer("cameras", "sides of 1 to " + std::to_string(max_side_px) + " px",
+                             SizeText(spec.width_px, spec.height_px));
+    }
+    out.cameras.push_back(spec);
   }
   out.near_m = response.near_m();
   out.far_m = response.far_m();
@@ -228,12 +260,25 @@ RolloutSummary FromProto(const v1::CallSummary& summary) {
 StatusOr<PredictedStep> FromProto(const v1::PredictedStep& step, const Box& workspace) {
   PredictedStep out;
   out.step = step.step();
-  out.predict_time_ns = TimeFromProto(step.predict_time());
+  const google::protobuf::Timestamp& time = step.predict_time();
+  const std::optional<std::int64_t> time_ns = TimeFromProto(time);
+  if (!time_ns) {
+    return MalformedAnswer(
+        "predict_time", "a time that 64 bits of nanoseconds hold",
+        std::to_string(time.seconds()) + " s and " + std::to_string(time.nanos()) + " ns");
+  }
+  out.predict_time_ns = *time_ns;
   if (step.has_particles()) {
     const v1::ParticleCloud& cloud = step.particles();
     out.particle_count = cloud.particle_count();
+    if (out.particle_count < 0) {
+      return MalformedAnswer("particles.particle_count", "0 or more",
+                             std::to_string(out.particle_count));
+    }
     if (!cloud.positions().empty()) {
       INTERLACER_RETURN_IF_ERROR(PositionsFromProto(cloud, workspace, &out.positions_m));
+      INTERLACER_RETURN_IF_ERROR(
+          CheckNumbers(out.positions_m, /*may_be_negative=*/true, "particles.positions"));
     }
     if (!cloud.colors_rgb8().empty()) {
       INTERLACER_RETURN_IF_ERROR(ReadBlock(cloud.colors_rgb8(), 3 * out.particle_count,
@@ -242,6 +287,8 @@ StatusOr<PredictedStep> FromProto(const v1::PredictedStep& step, const Box& work
     if (!cloud.spread_f32le().empty()) {
       INTERLACER_RETURN_IF_ERROR(ReadBlock(cloud.spread_f32le(), out.particle_count,
                                            "particles.spread_f32le", &out.spread_m));
+      INTERLACER_RETURN_IF_ERROR(
+          CheckNumbers(out.spread_m, /*may_be_negative=*/false, "particles.spread_f32le"));
     }
     if (!cloud.indices_u32le().empty()) {
       INTERLACER_RETURN_IF_ERROR(ReadBlock(cloud.indices_u32le(), out.particle_count,
@@ -253,6 +300,77 @@ StatusOr<PredictedStep> FromProto(const v1::PredictedStep& step, const Box& work
     out.views.push_back(std::move(view));
   }
   return out;
+}
+
+StatusOr<PredictedStep> StepReader::Read(const v1::PredictedStep& message) {
+  const bool is_beyond = read_count_ == steps_.size();
+  if (is_beyond || message.step() != steps_[read_count_]) {
+    return MalformedAnswer("step", is_beyond ? "none" : std::to_string(steps_[read_count_]),
+                           std::to_string(message.step()));
+  }
+  INTERLACER_ASSIGN_OR_RETURN(PredictedStep step, FromProto(message, workspace_));
+  INTERLACER_RETURN_IF_ERROR(CheckParticles(step));
+  INTERLACER_RETURN_IF_ERROR(CheckViews(message));
+  ++read_count_;
+  return step;
+}
+
+Status StepReader::CheckComplete() const {
+  if (read_count_ == steps_.size()) return Status::Ok();
+  return MalformedAnswer("step", std::to_string(steps_[read_count_]), "none");
+}
+
+Status StepReader::CheckParticles(const PredictedStep& step) {
+  if (read_count_ == 0) particle_count_ = step.particle_count;
+  if (step.particle_count != particle_count_) {
+    return MalformedAnswer("particles.particle_count",
+                           std::to_string(particle_count_) + ", as in the first step",
+                           std::to_string(step.particle_count));
+  }
+  // Not of spreads: a server that knows none sends none.
+  const auto check = [this](const std::string& field, bool is_asked, std::size_t got) {
+    const auto expected = static_cast<std::size_t>(is_asked ? 3 * particle_count_ : 0);
+    return got == expected
+               ? Status::Ok()
+               : MalformedAnswer(field, std::to_string(expected) + " values", std::to_string(got));
+  };
+  INTERLACER_RETURN_IF_ERROR(
+      check("particles.positions", output_.include_positions, step.positions_m.size()));
+  return check("particles.colors_rgb8", output_.include_colors, step.colors_rgb8.size());
+}
+
+Status StepReader::CheckViews(const v1::PredictedStep& message) {
+  const std::vector<RenderTarget>& targets = output_.render_targets;
+  if (static_cast<std::size_t>(message.images_size()) != targets.size()) {
+    return MalformedAnswer("images", std::to_string(targets.size()),
+                           std::to_string(message.images_size()));
+  }
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const RenderTarget& target = targets[i];
+    const v1::RenderedImage& rendered = message.images(static_cast<int>(i));
+    const std::string field = Indexed("images", static_cast<int>(i));
+    if (rendered.target_name() != target.name) {
+      return MalformedAnswer(field + ".target_name", target.name, rendered.target_name());
+    }
+    const v1::PixelEncoding encoding = target.encoding == ViewEncoding::kDepthF32
+                                           ? v1::PIXEL_ENCODING_DEPTH_F32
+                                           : v1::PIXEL_ENCODING_RGB8;
+    if (rendered.image().encoding() != encoding) {
+      return MalformedAnswer(field + ".image.encoding", v1::PixelEncoding_Name(encoding),
+                             v1::PixelEncoding_Name(rendered.image().encoding()));
+    }
+    const std::pair size_px(rendered.image().width_px(), rendered.image().height_px());
+    if (read_count_ == 0) {
+      view_sizes_px_.push_back(
+          target.camera ? std::pair(target.camera->width_px, target.camera->height_px) : size_px);
+    }
+    const auto& [width_px, height_px] = view_sizes_px_[i];
+    if (size_px != view_sizes_px_[i]) {
+      return MalformedAnswer(field + ".image", SizeText(width_px, height_px),
+                             SizeText(size_px.first, size_px.second));
+    }
+  }
+  return Status::Ok();
 }
 
 }  // namespace interlacer

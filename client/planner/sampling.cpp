@@ -11,6 +11,8 @@ namespace interlacer {
 namespace {
 
 constexpr double kEliteShare = 0.125;
+/// One has no deviation.
+constexpr std::size_t kLeastElite = 2;
 constexpr double kSmoothing = 0.1;
 /// Of the candidates, in MPPI's weights.
 constexpr double kLeastEffectiveShare = 0.1;
@@ -119,13 +121,16 @@ std::vector<PlanRows> DrawKnots(const Proposal& proposal, std::span<const Action
 
 Proposal CemUpdate(const Proposal& proposal, std::span<const PlanRows> knots,
                    std::span<const double> scores) {
-  std::vector<std::size_t> order(knots.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < knots.size(); ++i) {
+    if (std::isfinite(scores[i])) order.push_back(i);
+  }
+  if (order.size() < kLeastElite) return proposal;
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return scores[a] < scores[b]; });
   const auto wanted =
       static_cast<std::size_t>(std::nearbyint(kEliteShare * static_cast<double>(knots.size())));
-  order.resize(std::max<std::size_t>(2, wanted));
+  order.resize(std::min(order.size(), std::max(kLeastElite, wanted)));
   const auto n = static_cast<double>(order.size());
   Proposal next = proposal;
   for (std::size_t k = 0; k < proposal.mean.values.size(); ++k) {

@@ -34,10 +34,12 @@ struct Proposal {
 std::vector<PlanRows> DrawKnots(const Proposal& proposal, std::span<const ActionColumn> columns,
                                 std::uint64_t seed, int iteration, int count);
 
-/// Mean and deviation move to those of the best eighth. Scores may be infinite, but not all.
+/// Mean and deviation move to those of the best eighth, of finite scores alone; where fewer than
+/// two are finite they stay.
 Proposal CemUpdate(const Proposal& proposal, std::span<const PlanRows> knots,
                    std::span<const double> scores);
-/// The mean becomes that weighted by exp(-score / temperature).
+/// The mean becomes that weighted by exp(-score / temperature). Scores may be infinite, but not
+/// all.
 Proposal MppiUpdate(const Proposal& proposal, std::span<const PlanRows> knots,
                     std::span<const double> scores);
 

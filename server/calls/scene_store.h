@@ -77,7 +77,7 @@ class SceneStore {
   /// seconds. INVALID_ARGUMENT HISTORY_SPACING when the scene has been replaced since.
   StatusOr<double> Replace(const std::string& id, const SceneLease& before, SceneContent content);
   StatusOr<SceneLease> Find(const std::string& id, Time now);
-  /// An unknown id is none of a mistake.
+  /// An unknown id is no error.
   void Delete(const std::string& id);
   void DropExpired(Time now);
   /// Drops the scene that has been idle longest; false if none is idle.

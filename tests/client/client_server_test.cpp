@@ -260,7 +260,8 @@ TEST_F(FakeServerTest, ASceneThatIsLostIsMadeAgain) {
   EXPECT_EQ(lost.status().field(), "source.scene_id");
 }
 
-TEST_F(FakeServerTest, AnUpdatedSceneIsThatOfTheNewestFrames) {
+/// FakeSceneInput moved on by one observation, and the robot's row then.
+SceneInput LaterSceneInput() {
   SceneInput later = FakeSceneInput();
   later.observations[0] = later.observations[1];
   for (RgbdView& view : later.observations[1].views) {
@@ -268,7 +269,13 @@ TEST_F(FakeServerTest, AnUpdatedSceneIsThatOfTheNewestFrames) {
     for (float& depth_m : view.depth.pixels_m) depth_m += 0.1f;
   }
   later.history_actions.values = {0, 0, 0, 0.02f, 0, 0};
-  const ActionSequence row{ActionKind::kJointPositions, 1, 3, {0.02f, 0, 0}};
+  return later;
+}
+ActionSequence LaterRow() { return {ActionKind::kJointPositions, 1, 3, {0.02f, 0, 0}}; }
+
+TEST_F(FakeServerTest, AnUpdatedSceneIsThatOfTheNewestFrames) {
+  const SceneInput later = LaterSceneInput();
+  const ActionSequence row = LaterRow();
   OutputOptions output;
   output.include_positions = true;
   std::vector<PredictedStep> expected;
@@ -285,6 +292,34 @@ TEST_F(FakeServerTest, AnUpdatedSceneIsThatOfTheNewestFrames) {
     std::vector<PredictedStep> steps;
     Must(scene->PredictRollout(FakeActions(2), output, Into(&steps), QuickCall()));
     ExpectEqualSteps(steps, expected);
+  }
+}
+
+TEST_F(FakeServerTest, AnUpdateThatFailsMayBeMadeAgain) {
+  const SceneInput later = LaterSceneInput();
+  OutputOptions output;
+  output.include_positions = true;
+  std::vector<PredictedStep> expected, steps;
+  Must(client_->PredictRollout(later, FakeActions(2), output, Into(&expected), QuickCall()));
+  auto scene = *KeptScene::Create(client_.get(), FakeSceneInput(), 0, QuickCall());
+  ASSERT_TRUE(client_->DeleteScene(scene->scene_id(), QuickCall()).ok());
+  // The scene is lost, and cannot be made again.
+  server_.controls->lift_status = ResourceExhausted(reason::SCENE_LIMIT, "no room");
+  EXPECT_EQ(scene->Update(later.observations[1], LaterRow(), QuickCall()).reason(),
+            reason::SCENE_LIMIT);
+  server_.controls->lift_status = Status::Ok();
+  const Status status = scene->Update(later.observations[1], LaterRow(), QuickCall());
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  Must(scene->PredictRollout(FakeActions(2), output, Into(&steps), QuickCall()));
+  ExpectEqualSteps(steps, expected);
+}
+
+TEST_F(FakeServerTest, ADeadlineBeyondTheClockIsNone) {
+  for (const double deadline_s : {1e10, 1e300}) {
+    CallOptions call;
+    call.deadline_s = deadline_s;
+    const Status status = client_->GetServerInfo(call).status();
+    EXPECT_TRUE(status.ok()) << deadline_s << ": " << status.ToString();
   }
 }
 

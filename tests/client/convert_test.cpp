@@ -1,14 +1,19 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "client/convert/geometry.h"
 #include "client/convert/requests.h"
 #include "client/convert/responses.h"
 #include "common/image_codec.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 
 namespace interlacer {
@@ -154,6 +159,23 @@ TEST(Times, NanosecondsSurviveTheRoundTrip) {
   }
 }
 
+TEST(Times, WhatSixtyFourBitsOfNanosecondsDoNotHoldIsNoTime) {
+  constexpr std::int64_t kMaxS = std::numeric_limits<std::int64_t>::max() / 1'000'000'000;
+  google::protobuf::Timestamp time;
+  for (const auto& [seconds, nanos] : {std::pair<std::int64_t, int>{kMaxS + 1, 0},
+                                       {-kMaxS - 1, 0},
+                                       {1ll << 62, 0},
+                                       {0, -1},
+                                       {0, 1'000'000'000}}) {
+    time.set_seconds(seconds);
+    time.set_nanos(nanos);
+    EXPECT_EQ(TimeFromProto(time), std::nullopt) << seconds << " s and " << nanos << " ns";
+  }
+  v1::PredictedStep step;
+  step.mutable_predict_time()->set_seconds(1ll << 62);
+  EXPECT_EQ(FromProto(step, Box{}).status().field(), "predict_time");
+}
+
 v1::PredictedStep StepWithParticles(v1::PositionEncoding encoding, const std::string& positions) {
   v1::PredictedStep step;
   step.set_step(3);
@@ -192,6 +214,44 @@ TEST(StepFromProto, RefusesBlocksOfTheWrongLength) {
   EXPECT_EQ(FromProto(view, Box{}).status().code(), StatusCode::kInternal);
 }
 
+TEST(StepFromProto, RefusesSizesThatAreNone) {
+  v1::PredictedStep step;
+  step.mutable_particles()->set_particle_count(-1);
+  EXPECT_EQ(FromProto(step, Box{}).status().field(), "particles.particle_count");
+  step.Clear();
+  v1::Image* image = step.add_images()->mutable_image();
+  image->set_compression(v1::IMAGE_COMPRESSION_NONE);
+  constexpr int kMax = std::numeric_limits<int>::max();
+  for (const auto& [width_px, height_px] : {std::pair(-2, -2), {0, 0}, {3, 0}, {kMax, kMax}}) {
+    for (const auto encoding : {v1::PIXEL_ENCODING_RGB8, v1::PIXEL_ENCODING_DEPTH_F32}) {
+      image->set_encoding(encoding);
+      image->set_width_px(width_px);
+      image->set_height_px(height_px);
+      image->set_data(
+          std::string(width_px == -2 ? (encoding == v1::PIXEL_ENCODING_RGB8 ? 12 : 16) : 0, 'x'));
+      EXPECT_EQ(FromProto(step, Box{}).status().code(), StatusCode::kInternal)
+          << width_px << "x" << height_px;
+    }
+  }
+}
+
+TEST(StepFromProto, RefusesNumbersThatNoPredictionHas) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto bytes = [](float x) { return std::string(reinterpret_cast<const char*>(&x), 4); };
+  v1::PredictedStep step =
+      StepWithParticles(v1::POSITION_ENCODING_FLOAT32, bytes(1) + bytes(-2) + bytes(3));
+  for (const float spread_m : {kNan, infinity, -0.001f}) {
+    step.mutable_particles()->set_spread_f32le(bytes(spread_m));
+    EXPECT_EQ(FromProto(step, Box{}).status().field(), "particles.spread_f32le") << spread_m;
+  }
+  step.mutable_particles()->set_spread_f32le(bytes(0));
+  EXPECT_TRUE(FromProto(step, Box{}).ok());
+  step.mutable_particles()->set_positions(bytes(1) + bytes(kNan) + bytes(3));
+  const Status status = FromProto(step, Box{}).status();
+  EXPECT_EQ(status.field(), "particles.positions");
+  EXPECT_THAT(status.message(), HasSubstr("expected finite numbers, got nan"));
+}
+
 TEST(StepFromProto, PngViewMustHaveTheStatedSize) {
   v1::PredictedStep step;
   v1::Image* image = step.add_images()->mutable_image();
@@ -205,6 +265,148 @@ TEST(StepFromProto, PngViewMustHaveTheStatedSize) {
   EXPECT_EQ(good.views[0].color.pixels, PatternImage(6, 4).pixels);
   image->set_width_px(8);
   EXPECT_FALSE(FromProto(step, Box{}).ok());
+  // The caller's request is not to blame for it.
+  image->set_data("no picture");
+  EXPECT_EQ(FromProto(step, Box{}).status().reason(), reason::INTERNAL_ERROR);
+}
+
+TEST(MetadataFromProto, HasCamerasThatPicturesCanBeMadeOf) {
+  v1::GetModelMetadataResponse response;
+  EXPECT_EQ(FromProto(response).status().field(), "cameras");
+  v1::CameraSpec* camera = response.add_cameras();
+  for (const auto& [width_px, height_px] : {std::pair(0, 3), {4, -3}, {4, 1 << 30}}) {
+    camera->set_width_px(width_px);
+    camera->set_height_px(height_px);
+    EXPECT_EQ(FromProto(response).status().field(), "cameras") << width_px << "x" << height_px;
+  }
+  camera->set_height_px(3);
+  EXPECT_EQ(Must(FromProto(response)).cameras[0].height_px, 3);
+}
+
+/// Steps 0 and 2 of two particles, with everything, and two views of which one has a camera.
+class StepReaderTest : public ::testing::Test {
+ protected:
+  StepReaderTest() {
+    output_.steps = {0, 2};
+    output_.include_positions = output_.include_colors = output_.include_spread = true;
+    RenderTarget left, free;
+    left.name = left.scene_camera_name = "left";
+    free.name = "free";
+    free.encoding = ViewEncoding::kDepthF32;
+    free.camera = Camera();
+    free.camera->width_px = 2;
+    free.camera->height_px = 1;
+    output_.render_targets = {left, free};
+  }
+
+  static v1::PredictedStep Message(int step) {
+    v1::PredictedStep message;
+    message.set_step(step);
+    v1::ParticleCloud* cloud = message.mutable_particles();
+    cloud->set_particle_count(2);
+    cloud->set_position_encoding(v1::POSITION_ENCODING_FLOAT32);
+    cloud->set_positions(std::string(24, '\0'));
+    cloud->set_colors_rgb8(std::string(6, '\0'));
+    cloud->set_spread_f32le(std::string(8, '\0'));
+    for (const auto& [name, encoding, bytes] :
+         {std::tuple("left", v1::PIXEL_ENCODING_RGB8, 6),
+          std::tuple("free", v1::PIXEL_ENCODING_DEPTH_F32, 8)}) {
+      v1::RenderedImage* view = message.add_images();
+      view->set_target_name(name);
+      view->mutable_image()->set_width_px(2);
+      view->mutable_image()->set_height_px(1);
+      view->mutable_image()->set_encoding(encoding);
+      view->mutable_image()->set_compression(v1::IMAGE_COMPRESSION_NONE);
+      view->mutable_image()->set_data(std::string(static_cast<std::size_t>(bytes), '\0'));
+    }
+    return message;
+  }
+
+  /// The field of the second step that is refused after a change, or "".
+  std::string Refused(const std::function<void(v1::PredictedStep*)>& change) const {
+    StepReader reader(output_.steps, output_, workspace_);
+    Must(reader.Read(Message(0)));
+    v1::PredictedStep message = Message(2);
+    change(&message);
+    return reader.Read(message).status().field();
+  }
+
+  OutputOptions output_;
+  const Box workspace_{};
+};
+
+TEST_F(StepReaderTest, StepsComeInOrderAndAllOfThem) {
+  StepReader reader(output_.steps, output_, workspace_);
+  EXPECT_EQ(reader.Read(Message(2)).status().field(), "step");
+  EXPECT_EQ(Must(reader.Read(Message(0))).positions_m.size(), 6u);
+  EXPECT_EQ(reader.Read(Message(0)).status().field(), "step");
+  const Status cut = reader.CheckComplete();
+  EXPECT_EQ(cut.reason(), reason::INTERNAL_ERROR);
+  EXPECT_THAT(cut.message(), HasSubstr("step: expected 2, got none"));
+  EXPECT_EQ(Must(reader.Read(Message(2))).views.size(), 2u);
+  EXPECT_TRUE(reader.CheckComplete().ok());
+  EXPECT_EQ(reader.Read(Message(3)).status().field(), "step");
+}
+
+TEST_F(StepReaderTest, ParticlesAreThoseOfTheFirstStepWithWhatWasAskedFor) {
+  const auto fewer = [](v1::PredictedStep* step) {
+    step->mutable_particles()->set_particle_count(1);
+    step->mutable_particles()->set_positions(std::string(12, '\0'));
+    step->mutable_particles()->set_colors_rgb8(std::string(3, '\0'));
+    step->mutable_particles()->set_spread_f32le(std::string(4, '\0'));
+  };
+  const auto no_positions = [](v1::PredictedStep* step) {
+    step->mutable_particles()->clear_positions();
+  };
+  const auto no_colors = [](v1::PredictedStep* step) {
+    step->mutable_particles()->clear_colors_rgb8();
+  };
+  EXPECT_EQ(Refused(fewer), "particles.particle_count");
+  EXPECT_EQ(Refused([](auto* step) { step->clear_particles(); }), "particles.particle_count");
+  EXPECT_EQ(Refused(no_positions), "particles.positions");
+  EXPECT_EQ(Refused(no_colors), "particles.colors_rgb8");
+  EXPECT_EQ(Refused([](auto* step) {
+              step->mutable_particles()->set_spread_f32le(std::string(4, '\0'));
+            }),
+            "particles.spread_f32le");
+  // As of a server that does not know them.
+  EXPECT_EQ(Refused([](auto* step) { step->mutable_particles()->clear_spread_f32le(); }), "");
+  output_.include_positions = false;
+  StepReader reader(output_.steps, output_, workspace_);
+  EXPECT_EQ(reader.Read(Message(0)).status().field(), "particles.positions") << "nobody asked";
+}
+
+TEST_F(StepReaderTest, ARegionWithoutParticlesIsAnAnswer) {
+  StepReader reader(output_.steps, output_, workspace_);
+  for (const int step : output_.steps) {
+    v1::PredictedStep message = Message(step);
+    message.mutable_particles()->Clear();
+    EXPECT_EQ(Must(reader.Read(message)).particle_count, 0);
+  }
+  EXPECT_TRUE(reader.CheckComplete().ok());
+}
+
+TEST_F(StepReaderTest, ViewsAreThoseAskedForAndKeepTheirSize) {
+  EXPECT_EQ(Refused([](auto* step) { step->mutable_images()->RemoveLast(); }), "images");
+  EXPECT_EQ(Refused([](auto* step) { *step->add_images() = step->images(0); }), "images");
+  EXPECT_EQ(Refused([](auto* step) { step->mutable_images(1)->set_target_name("left"); }),
+            "images[1].target_name");
+  const auto transpose = [](v1::Image* image) {
+    image->set_width_px(1);
+    image->set_height_px(2);
+  };
+  EXPECT_EQ(Refused([&](auto* step) { transpose(step->mutable_images(0)->mutable_image()); }),
+            "images[0].image");
+  EXPECT_EQ(Refused([](auto* step) {
+              v1::Image* image = step->mutable_images(0)->mutable_image();
+              image->set_encoding(v1::PIXEL_ENCODING_DEPTH_F32);
+              image->set_data(std::string(8, '\0'));
+            }),
+            "images[0].image.encoding");
+  v1::PredictedStep first = Message(0);
+  transpose(first.mutable_images(1)->mutable_image());
+  StepReader reader(output_.steps, output_, workspace_);
+  EXPECT_EQ(reader.Read(first).status().field(), "images[1].image") << "its camera is 2x1";
 }
 
 TEST(ServerInfoFromProto, StatesAreWords) {

@@ -13,6 +13,7 @@
 #include "client/convert/responses.h"
 #include "common/file_io.h"
 #include "common/json.h"
+#include "tests/support/must.h"
 
 namespace interlacer {
 namespace {
@@ -122,7 +123,8 @@ TEST(GoldenWire, ARequestIsThatOfTheOtherClient) {
 }
 
 TEST(GoldenWire, CostsAreInSeconds) {
-  const auto metadata = FromProto(ReadGolden<v1::GetModelMetadataResponse>("model_metadata.txtpb"));
+  const auto metadata =
+      Must(FromProto(ReadGolden<v1::GetModelMetadataResponse>("model_metadata.txtpb")));
   EXPECT_EQ(metadata.step_cost_s, 0.125);
   EXPECT_EQ(metadata.render_cost_s, 2);
   EXPECT_EQ(metadata.ingest_cost_s, 0.25);
@@ -131,7 +133,8 @@ TEST(GoldenWire, CostsAreInSeconds) {
 }
 
 TEST(GoldenWire, AnAnswerSaysTheSameToBoth) {
-  const auto metadata = FromProto(ReadGolden<v1::GetModelMetadataResponse>("model_metadata.txtpb"));
+  const auto metadata =
+      Must(FromProto(ReadGolden<v1::GetModelMetadataResponse>("model_metadata.txtpb")));
   const auto response = ReadGolden<v1::PredictRolloutResponse>("predict_rollout_response.txtpb");
   const nlohmann::json expected = *ReadJsonFile(GoldenPath("predicted_step.json"));
   const auto step = FromProto(response.step(), metadata.workspace);

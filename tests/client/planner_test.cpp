@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "client/planner/cost_file.h"
+#include "client/planner/sampling.h"
 #include "common/json.h"
 #include "tests/support/matchers.h"
 #include "tests/support/must.h"
@@ -191,6 +193,29 @@ TEST(Planner, CandidatesThatFailAndCostsThatAreNanComeLast) {
   EXPECT_LT(PlanOrDie(&source, {picky}, options).cost, -0.5);
   const auto none = MakePlan(&source, {Constant(std::nan(""))}, options, {0, 0, 0});
   EXPECT_EQ(none.status().reason(), reason::PREDICTION_NOT_FINITE);
+}
+
+/// Of 32 candidates four are the elite, where so many have a finite score.
+TEST(CemUpdates, LeaveOutCandidatesWithoutAFiniteScore) {
+  const Proposal before{{1, 1, {0.5}}, {1, 1, {2}}};
+  std::vector<PlanRows> knots(32, PlanRows{1, 1, {1000}});
+  std::vector<double> scores(32, std::numeric_limits<double>::infinity());
+  scores[31] = std::nan("");
+  const auto add = [&](std::size_t i, double value, double score) {
+    knots[i].values = {value};
+    scores[i] = score;
+  };
+  add(7, 1, 0.5);
+  const Proposal same = CemUpdate(before, knots, scores);
+  EXPECT_EQ(same.mean.values, before.mean.values);
+  EXPECT_EQ(same.deviation.values, before.deviation.values);
+  add(20, 3, 0.25);
+  const Proposal two = CemUpdate(before, knots, scores);
+  EXPECT_NEAR(two.mean.values[0], 0.1 * 0.5 + 0.9 * 2, kFloatSumTolerance);
+  EXPECT_NEAR(two.deviation.values[0], 0.1 * 2 + 0.9 * 1, kFloatSumTolerance);
+  for (const std::size_t i : {1, 2, 3}) add(i, 2, 0.1);
+  EXPECT_NEAR(CemUpdate(before, knots, scores).mean.values[0],
+              0.1 * 0.5 + 0.9 * (2 + 2 + 2 + 3) / 4., kFloatSumTolerance);
 }
 
 TEST(Planner, ABudgetDrawsFewerCandidatesAndSaysSo) {

@@ -27,6 +27,14 @@ class DrainingOnceService : public v1::InterlacerService::Service {
                              v1::ValidateSceneResponse*) override {
     return Answer(&validate_calls);
   }
+  grpc::Status CreateScene(grpc::ServerContext*, const v1::CreateSceneRequest*,
+                           v1::CreateSceneResponse*) override {
+    return Answer(&create_calls);
+  }
+  grpc::Status UpdateScene(grpc::ServerContext*, const v1::UpdateSceneRequest*,
+                           v1::UpdateSceneResponse*) override {
+    return Answer(&update_calls);
+  }
   grpc::Status PredictRollout(grpc::ServerContext*, const v1::PredictRolloutRequest*,
                               grpc::ServerWriter<v1::PredictRolloutResponse>* writer) override {
     const grpc::Status status = Answer(&predict_calls);
@@ -38,6 +46,8 @@ class DrainingOnceService : public v1::InterlacerService::Service {
   }
 
   std::atomic<int> validate_calls{0};
+  std::atomic<int> create_calls{0};
+  std::atomic<int> update_calls{0};
   std::atomic<int> predict_calls{0};
 
  private:
@@ -46,24 +56,43 @@ class DrainingOnceService : public v1::InterlacerService::Service {
   }
 };
 
-TEST(ClientRetry, LargeRequestsAreSentAgain) {
-  DrainingOnceService service;
-  grpc::ServerBuilder builder;
-  int port = 0;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-  builder.SetMaxReceiveMessageSize(64 << 20);
-  builder.RegisterService(&service);
-  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  const auto client = *Client::Create({.address = "127.0.0.1:" + std::to_string(port)});
+class ClientRetry : public ::testing::Test {
+ protected:
+  ClientRetry() {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.SetMaxReceiveMessageSize(64 << 20);
+    builder.RegisterService(&service_);
+    server_ = builder.BuildAndStart();
+    client_ = *Client::Create({.address = "127.0.0.1:" + std::to_string(port)});
+    call_.deadline_s = 10;
+  }
+
+  DrainingOnceService service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Client> client_;
+  CallOptions call_;
+};
+
+TEST_F(ClientRetry, LargeRequestsAreSentAgain) {
   // Four frames of 320 x 240 pixels, colour and depth: more than 1 MiB.
   const SceneInput input = FakeSceneInput(FakeMetadata(320, 240));
-  CallOptions call;
-  call.deadline_s = 10;
-  Must(client->ValidateScene(input, call));
-  EXPECT_EQ(service.validate_calls, 2);
-  Must(client->PredictRollout(
-      input, {}, {}, [](PredictedStep) { return Status::Ok(); }, call));
-  EXPECT_EQ(service.predict_calls, 2);
+  Must(client_->ValidateScene(input, call_));
+  EXPECT_EQ(service_.validate_calls, 2);
+  Must(client_->PredictRollout(
+      input, {}, {}, [](PredictedStep) { return Status::Ok(); }, call_));
+  EXPECT_EQ(service_.predict_calls, 2);
+}
+
+/// The server may have done it, and its answer be lost. A scene that was made twice ends by itself.
+TEST_F(ClientRetry, AnUpdateIsSentOnce) {
+  const SceneInput input = FakeSceneInput();
+  Must(client_->CreateScene(input, 0, call_));
+  EXPECT_EQ(client_->UpdateScene("scene", input.observations[1], {}, call_).status().code(),
+            StatusCode::kUnavailable);
+  EXPECT_EQ(service_.create_calls, 2);
+  EXPECT_EQ(service_.update_calls, 1);
 }
 
 /// A port of loopback that takes connections and hangs up, as a server behind a proxy that is not

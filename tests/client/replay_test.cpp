@@ -4,8 +4,10 @@
 
 #include <grpcpp/impl/client_unary_call.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -313,6 +315,59 @@ TEST_F(ReplayTest, WhatIsLeftOutIsCounted) {
   EXPECT_TRUE(WaitUntil([&] { return is_counted(0); }));
   ASSERT_TRUE(Predict(server, 1, "large", 2).ok());
   EXPECT_TRUE(WaitUntil([&] { return is_counted(1); }));
+}
+
+/// Whether the first of the files holds a whole answer.
+bool HasAnswer(const std::vector<std::string>& files) {
+  if (files.empty()) return false;
+  auto reader = Must(RecordingReader::Open(files[0]));
+  while (true) {
+    const auto message = reader.Next();
+    if (!message.ok() || !*message) return false;
+    if ((*message)->name == "interlacer.v1.PredictRolloutResponse") return true;
+  }
+}
+
+/// No file of this process grows while this lives, as on a full disk.
+class FullDisk {
+ public:
+  FullDisk() {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  }
+  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(ReplayTest, ADiskThatHasRoomAgainGetsWhatComesThen) {
+  {
+    ServingInProcessServer server(Recording());
+    ASSERT_TRUE(Predict(server, 1, "before").ok());
+    ASSERT_TRUE(WaitUntil([&] { return HasAnswer(FilesIn(folder_.File("flight"))); }));
+    {
+      const FullDisk full;
+      ASSERT_TRUE(Predict(server, 1, "meanwhile").ok());
+      EXPECT_TRUE(WaitUntil([&] {
+        server.server->Poll();
+        return server.server->metrics().Text().find("interlacer_unrecorded_messages_total 2") !=
+               std::string::npos;
+      }));
+    }
+    ASSERT_TRUE(Predict(server, 1, "after").ok());
+  }
+  ServingInProcessServer server;
+  std::vector<std::string> whole;
+  for (const std::string& file : FilesIn(folder_.File("flight"))) {
+    EXPECT_GT(fs::file_size(file), 0u) << file;
+    for (const ReplayedCall& call : Must(Repeat(file, server)).calls) {
+      if (call.is_equal) whole.push_back(call.request_id);
+    }
+  }
+  EXPECT_THAT(whole, ElementsAre("before", "after"));
 }
 
 TEST_F(ReplayTest, AFolderThatCannotBeWrittenIsRefusedAtStart) {

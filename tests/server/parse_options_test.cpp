@@ -170,6 +170,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadOptions{"DurationBelowZero", {"--model=m=/d", "--drain-timeout=-5s"}, {}},
         BadOptions{"DurationZero", {"--model=m=/d", "--watchdog=0"}, {}},
         BadOptions{"DurationInfinite", {"--model=m=/d", "--watchdog=inf"}, {}},
+        BadOptions{"DurationBeyondTheClock", {"--model=m=/d", "--max-call-duration=1e10"}, {}},
+        BadOptions{"MinutesBeyondTheClock", {"--model=m=/d", "--drain-timeout=1e9min"}, {}},
         BadOptions{"ModelTwice", {"--model=m=/d", "--model=m=/e"}, {}},
         BadOptions{"UnknownDevice", {"--model=m=/d", "--device=tpu"}, {}},
         BadOptions{"AbsentFile", {"--model=m=/d", "--config=/no/such.toml"}, {}}),
@@ -180,6 +182,11 @@ TEST(Options, RefusalsSayWhatWasExpected) {
       ParseServerOptions({"--model=m=/d", "--max-request-bytes=-1"}, {}).status().message();
   EXPECT_NE(message.find("expected more than 0 bytes, got -1"), std::string::npos) << message;
   EXPECT_TRUE(ParseServerOptions({"--model=m=/d", "--drain-timeout=0"}, {}).ok());
+  const std::string above =
+      ParseServerOptions({"--model=m=/d", "--watchdog=1e10"}, {}).status().message();
+  EXPECT_NE(above.find("expected more than 0 s and at most 1e+09 s, got 1e10"), std::string::npos)
+      << above;
+  EXPECT_TRUE(ParseServerOptions({"--model=m=/d", "--max-call-duration=1e9"}, {}).ok());
 }
 
 TEST(Options, UnknownKeysOfTheFileAreErrors) {
