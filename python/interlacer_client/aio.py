@@ -106,12 +106,18 @@ class AsyncScene:
         self.scene_id = ""
         self.time_to_live_s = 0.0
         self.report: SceneReport
+        self._lock = asyncio.Lock()
 
-    async def create(self) -> AsyncScene:
-        request = calls.create_request(self.frames, self._ttl_s)
-        created = calls.created_scene(await self._client._unary("CreateScene", request, self._deadline_s))
-        self.scene_id, self.time_to_live_s, self.report = created
-        return self
+    async def create_again(self, lost_id: str, newer: Optional[SceneFrames] = None) -> bool:
+        async with self._lock:
+            if self.scene_id != lost_id:
+                return False
+            frames = newer or self.frames
+            request = calls.create_request(frames, self._ttl_s)
+            created = calls.created_scene(await self._client._unary("CreateScene", request, self._deadline_s))
+            self.scene_id, self.time_to_live_s, self.report = created
+            self.frames = frames
+            return True
 
     def predict(self, actions: Optional[Actions] = None, output: Output = Output(), *, priority: str = "normal",
                 request_id: str = "", deadline_s: Optional[float] = None) -> AsyncRollout:
@@ -122,14 +128,16 @@ class AsyncScene:
         return self._client._candidates(self.frames, candidates, output, priority, request_id, deadline_s, self)
 
     async def update(self, frames: SceneFrames, *, priority: str = "normal", deadline_s: Optional[float] = None) -> None:
-        self.frames = frames.copy()
+        newer, lost_id = frames.copy(), self.scene_id
         try:
-            request = calls.update_request(self.scene_id, self.frames, priority)
+            request = calls.update_request(lost_id, newer, priority)
             self.report = SceneReport.from_proto((await self._client._unary("UpdateScene", request, deadline_s)).report)
+            self.frames = newer
         except InterlacerError as error:
             if error.reason != "SCENE_NOT_FOUND":
                 raise
-            await self.create()
+            if not await self.create_again(lost_id, newer):
+                await self.update(newer, priority=priority, deadline_s=deadline_s)
 
     async def delete(self, *, deadline_s: Optional[float] = None) -> None:
         await self._client._unary("DeleteScene", service.DeleteSceneRequest(scene_id=self.scene_id), deadline_s)
@@ -175,7 +183,9 @@ class AsyncClient(calls.BaseClient):
         return self._candidates(frames, candidates, output, priority, request_id, deadline_s)
 
     async def scene(self, frames: SceneFrames, *, ttl_s: float = 0.0, deadline_s: Optional[float] = None) -> AsyncScene:
-        return await AsyncScene(self, frames, ttl_s, deadline_s).create()
+        scene = AsyncScene(self, frames, ttl_s, deadline_s)
+        await scene.create_again("")
+        return scene
 
     async def statistics(self, *, deadline_s: Optional[float] = None) -> Statistics:
         return Statistics.from_proto(await self._unary("GetStatistics", service.GetStatisticsRequest(), deadline_s))
@@ -257,10 +267,11 @@ class AsyncClient(calls.BaseClient):
 
 
 def _after_creation(scene: AsyncScene, start: Callable[[], Any]) -> Callable[[], Awaitable[Any]]:
-    """Starts a call over a scene that is made again first."""
+    """Starts a call over a scene that is made again first; to be called before the call that finds it lost."""
+    lost_id = scene.scene_id
 
     async def again() -> Any:
-        await scene.create()
+        await scene.create_again(lost_id)
         return start()
 
     return again

@@ -79,8 +79,9 @@ class Client(calls.BaseClient):
         """address         "127.0.0.1:50051", "[::1]:50051", "unix:/run/interlacer.sock" or "dns:///host:port"
         deadline_s      of every call that says no other; by default 10 s, and 60 s of predictions
         wait_for_ready  wait for a connection until the deadline where UNAVAILABLE would come at once
-        retry           try again after UNAVAILABLE; off in control loops, where an early error beats a late answer
-        credentials     grpc.ssl_channel_credentials(authority, key, certificate) of a proxy with TLS; by default none
+        retry           try again after UNAVAILABLE, but for updates of scenes; off in control loops, where an early error beats a late answer
+        credentials     grpc.ssl_channel_credentials(authority, key, certificate) with TLS, of the server or of a proxy; by
+                        default none
         """
         super().__init__(channels.maker(grpc, credentials), address, deadline_s, wait_for_ready, retry, max_message_bytes)
 

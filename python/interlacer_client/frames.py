@@ -80,12 +80,16 @@ class RgbdView:
         return image
 
     def _encoded(self, data: bytes, encoding: types.PixelEncoding, field: str) -> types.Image:
+        is_depth = encoding == types.PIXEL_ENCODING_DEPTH_U16
+        expected = f"bytes of a {'16-bit PNG' if is_depth else 'PNG or JPEG'} file"
         if data[:4] == _PNG:
             compression = types.IMAGE_COMPRESSION_PNG
-        elif data[:2] == _JPEG:
-            compression = types.IMAGE_COMPRESSION_JPEG
+        elif data[:2] != _JPEG:
+            raise mismatch(field, expected, f"bytes that begin with {data[:8]!r}", "IMAGE_UNDECODABLE")
+        elif is_depth:
+            raise mismatch(field, expected, "those of a JPEG file", "COMPRESSION_UNSUPPORTED")
         else:
-            raise mismatch(field, "bytes of a PNG or JPEG file", f"bytes that begin with {data[:8]!r}", "IMAGE_UNDECODABLE")
+            compression = types.IMAGE_COMPRESSION_JPEG
         return types.Image(width_px=self.camera.width_px, height_px=self.camera.height_px, encoding=encoding,
                            compression=compression, data=data)
 

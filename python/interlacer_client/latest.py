@@ -37,6 +37,10 @@ class _Request:
     def age_s(self) -> float:
         return time.monotonic() - self.born_s
 
+    def begin(self) -> bool:
+        """Before `end`. False where the caller has cancelled the future, which from now on nobody can."""
+        return self.future.set_running_or_notify_cancel()
+
     def end(self, word: str, prediction: Optional[Prediction] = None) -> None:
         self.future.set_result(Answer(word, prediction, self.age_s()))
 
@@ -63,7 +67,7 @@ class LatestOnly:
     def submit(self, frames: SceneFrames, actions: Optional[Actions] = None, output: Output = Output(), *,
                age_s: float = 0.0) -> Future[Answer]:
         """Never blocks. `age_s`: how old the frames are already. The future raises what the call raised, and CANCELLED
-        after `close`; asyncio.wrap_future makes it awaitable."""
+        after `close`; asyncio.wrap_future makes it awaitable. One that is cancelled while it waits is not sent."""
         request = _Request((frames.copy(), actions, output), time.monotonic() - age_s)
         with self._changed:
             replaced, self._waiting = self._waiting, request
@@ -71,7 +75,7 @@ class LatestOnly:
                 self._waiting = None
                 request.future.set_exception(InterlacerError("CANCELLED", "LatestOnly is closed"))
             self._changed.notify()
-        if replaced is not None:
+        if replaced is not None and replaced.begin():
             replaced.end(SUPERSEDED)
         return request.future
 
@@ -97,9 +101,9 @@ class LatestOnly:
                 request, self._waiting = self._waiting, None
                 if self._is_closed:
                     break
-            if request is not None:
+            if request is not None and request.begin():
                 self._answer(request)
-        if request is not None:
+        if request is not None and request.begin():
             request.future.set_exception(InterlacerError("CANCELLED", "LatestOnly is closed"))
 
     def _answer(self, request: _Request) -> None:

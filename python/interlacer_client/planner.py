@@ -225,7 +225,10 @@ class _Search:
             return mean, deviation
         if self.p.method == "mppi":
             return np.tensordot(_weights(scores), knots, 1), deviation
-        elite = knots[np.argsort(scores, kind="stable")[:max(2, round(_ELITE_SHARE * len(knots)))]]
+        order = np.argsort(scores, kind="stable")[:max(2, round(_ELITE_SHARE * len(knots)))]
+        elite = knots[order[np.isfinite(scores[order])]]
+        if len(elite) < 2:  # one has no deviation
+            return mean, deviation
         return (_SMOOTHING * mean + (1 - _SMOOTHING) * elite.mean(axis=0),
                 _SMOOTHING * deviation + (1 - _SMOOTHING) * elite.std(axis=0))
 

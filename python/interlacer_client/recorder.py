@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 from pathlib import Path
 from typing import Any, BinaryIO, Iterator, Optional, Union
 
 from google.protobuf import any_pb2
+from google.protobuf.message import DecodeError
 from interlacer.rpc import status_pb2
 from interlacer.v1 import interlacer_service_pb2 as service
 
@@ -56,7 +58,8 @@ class Recorder:
         with self._lock:
             if self._file.closed:
                 return
-            if self._max_bytes is not None and self._file.tell() + len(record) > self._max_bytes:
+            is_full = self._max_bytes is not None and self._file.tell() + len(record) > self._max_bytes
+            if is_full or self.dropped_count:  # none after a gap
                 self.dropped_count += 1
                 return
             self._file.write(_varint(len(record)) + record)
@@ -72,13 +75,18 @@ def read_recording(path: Union[str, Path]) -> Iterator[Any]:
             length = _read_varint(file)
             if length is None and file.tell() == start:
                 return
-            record = file.read(length or 0)
+            left = os.fstat(file.fileno()).st_size - file.tell()
+            record = file.read(min(length or 0, left))  # allocates nothing for a length that the file cannot hold
             if length is None or len(record) < length:
                 raise InterlacerError("DATA_LOSS", f"{path} is cut in the message at byte {start}",
                                       metadata={"got": str(file.tell() - start)})
-            message = any_pb2.Any.FromString(record)
-            if message.type_url != _CALL:
-                yield _message(message)
+            try:
+                message = any_pb2.Any.FromString(record)
+                found = None if message.type_url == _CALL else _message(message)
+            except DecodeError:
+                raise mismatch(str(path), "a recording", f"no message at byte {start}", "SCHEMA_INVALID") from None
+            if found is not None:
+                yield found
 
 
 def _message(record: any_pb2.Any) -> Any:

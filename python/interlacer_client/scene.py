@@ -33,12 +33,16 @@ class Scene:
         self._lock = threading.Lock()
         self.create_again("")
 
-    def create_again(self, lost_id: str) -> None:
-        """Sends the frames again, unless another thread has done that since `lost_id` was the scene."""
+    def create_again(self, lost_id: str, newer: Optional[SceneFrames] = None) -> bool:
+        """Sends the frames again, or newer ones; False where another thread has done that since `lost_id` was the scene."""
         with self._lock:
-            if self.scene_id == lost_id:
-                created = self._client._create_scene(self.frames, self._ttl_s, self._deadline_s)
-                self.scene_id, self.time_to_live_s, self.report = created
+            if self.scene_id != lost_id:
+                return False
+            frames = newer or self.frames
+            created = self._client._create_scene(frames, self._ttl_s, self._deadline_s)
+            self.scene_id, self.time_to_live_s, self.report = created
+            self.frames = frames
+            return True
 
     def predict(self, actions: Optional[Actions] = None, output: Output = Output(), *, priority: str = "normal",
                 request_id: str = "", deadline_s: Optional[float] = None) -> Rollout:
@@ -52,14 +56,16 @@ class Scene:
 
     def update(self, frames: SceneFrames, *, priority: str = "normal", deadline_s: Optional[float] = None) -> None:
         """Moves the scene on to `frames`, whose newest observation alone is sent: the one that followed the scene's
-        newest. Calls in flight go on with what the scene was."""
-        self.frames = frames.copy()
+        newest. Calls in flight go on with what the scene was; after an error the scene is what it was."""
+        newer, lost_id = frames.copy(), self.scene_id
         try:
-            self.report = self._client._update_scene(self.scene_id, self.frames, priority, deadline_s)
+            self.report = self._client._update_scene(lost_id, newer, priority, deadline_s)
+            self.frames = newer
         except InterlacerError as error:
             if error.reason != "SCENE_NOT_FOUND":
                 raise
-            self.create_again(self.scene_id)
+            if not self.create_again(lost_id, newer):
+                self.update(newer, priority=priority, deadline_s=deadline_s)
 
     def delete(self, *, deadline_s: Optional[float] = None) -> None:
         """Frees the scene on the server; twice is fine."""

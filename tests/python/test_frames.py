@@ -48,6 +48,8 @@ class TestImages:
         ({"depth": np.ones((HEIGHT, WIDTH, 1), np.uint16)}, "PIXEL_ENCODING_UNSUPPORTED"),
         ({"color": np.ones((HEIGHT, WIDTH, 3))}, "PIXEL_ENCODING_UNSUPPORTED"),
         ({"color": np.ones((HEIGHT, WIDTH), np.uint8)}, "PIXEL_ENCODING_UNSUPPORTED"),
+        ({"depth": b"\xff\xd8\xff\xe0 a JPEG"}, "COMPRESSION_UNSUPPORTED"),
+        ({"depth": b"BM not a PNG"}, "IMAGE_UNDECODABLE"),
         ({"color": b"BM not a PNG"}, "IMAGE_UNDECODABLE"),
         ({"color": b""}, "IMAGE_UNDECODABLE"),
     ])

@@ -1,5 +1,6 @@
 """LatestOnly gives every request a word. Time and order are a client's of the tests; the last test has the real server."""
 
+import asyncio
 import threading
 
 import numpy as np
@@ -95,6 +96,32 @@ def test_closing_ends_what_runs_and_what_waits():
     for future in futures:
         with pytest.raises(InterlacerError, match="CANCELLED"):
             future.result(60)
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("error", [None, ValueError("a mistake")])
+def test_futures_that_were_given_up_harm_no_others(error):
+    async def give_up(future):
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(asyncio.wrap_future(future), 0.01)
+
+    client = ScriptedClient()
+    client.error = error
+    with LatestOnly(client, max_age_s=100) as loop:
+        runs = loop.submit(Frames("runs"))
+        assert client.started.acquire(timeout=60)
+        asyncio.run(give_up(runs))
+        for name in ("is superseded", "waits"):
+            asyncio.run(give_up(loop.submit(Frames(name))))
+        client.release.release()
+        assert runs.exception(60) is error
+        client.error = None
+        client.release.release()
+        assert loop.submit(Frames("is asked")).result(60).word == "FRESH"
+        loop.submit(Frames("runs"))
+        assert client.started.acquire(timeout=60) and client.started.acquire(timeout=60)
+        assert loop.submit(Frames("waits for the end")).cancel()
+    assert [arguments[0].name for arguments, _ in client.calls] == ["runs copied", "is asked copied", "runs copied"]
 
 
 def test_an_age_that_nothing_can_keep_is_refused():

@@ -9,7 +9,7 @@ import pytest
 from interlacer_client import (ActionColumn, Box, Candidate, FrameSource, GoalCloud, InterlacerError, KeepOut, KeepStill,
                                ObjectToBox, ObjectToPoint, Planner, PredictedStep, Prediction, SmallAction, SmoothAction,
                                Uncertainty)
-from interlacer_client.philox import normal, philox
+from interlacer_client.philox import PLANNER_STREAM, normal, philox
 
 OBJECT = Box((0.0, 0.0, 0.0), (0.2, 0.2, 0.2))
 
@@ -178,6 +178,26 @@ def test_candidates_that_fail_and_costs_that_are_nan_come_last():
     assert plan.actions[-1, 0] < -0.5 and list(plan.terms) == ["0 picky"]
     with pytest.raises(InterlacerError, match="no candidate"):
         Planner([lambda predicted, actions: float("nan")], horizon=2).plan(Pushed(), np.zeros(3))
+
+
+@pytest.mark.parametrize("finite", [[5], [3, 7], list(range(20))])
+def test_an_elite_is_of_finite_candidates_alone(finite):
+    seen = []
+
+    def cost(predicted, actions):
+        seen.append(actions[0])
+        return float(len(seen))
+
+    fails = set(range(64)) - set(finite)
+    planner = Planner([cost], horizon=1, knots=1, iterations=2, seed=2, deviation=0.3)
+    found = planner.plan(Pushed(fails=fails), np.zeros(3))
+    if len(finite) == 1:  # nothing is learnt from one, so both draws are from the first mean and deviation
+        draws = [np.clip(0.3 * normal(2, PLANNER_STREAM, iteration, 5, np.arange(3)), -1, 1) for iteration in (0, 1)]
+        np.testing.assert_allclose(seen, draws, atol=1e-12)
+        assert not found.mean.any()
+    else:
+        first, second = (np.mean(seen[i:][:min(8, len(finite))], axis=0) for i in (0, len(finite)))
+        np.testing.assert_allclose(found.mean[0], 0.1 * 0.9 * first + 0.9 * second, atol=1e-12)
 
 
 def test_a_budget_draws_fewer_candidates_and_says_so():

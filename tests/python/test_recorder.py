@@ -48,10 +48,11 @@ def test_nothing_is_written_before_after_and_past_the_limit(address, tmp_path):
     path = tmp_path / "short.ipb"
     with Client(address) as client:
         client.info()
-        with Recorder(client, path, max_bytes=100) as recorder:
+        with Recorder(client, path, max_bytes=140) as recorder:
             client.info()
             assert recorder.dropped_count == 1  # the answer
-            client.is_serving()
+            client.metadata()  # its request would fit
+            assert recorder.dropped_count == 3
         client.info()
     assert names(read_recording(path)) == ["GetServerInfoRequest"]
 
@@ -75,3 +76,21 @@ def test_a_recording_that_was_cut_gives_what_is_whole(address, tmp_path):
             iterator = read_recording(path)
             found = [next(iterator) for _ in range(count)]
         assert len(found) == count, length
+
+
+@pytest.mark.parametrize("length", [2**62, 2**63, 2**70 - 1])
+def test_a_length_that_the_file_cannot_hold_is_that_of_a_cut_message(length, tmp_path):
+    path = tmp_path / "damaged.ipb"
+    varint = bytes(length >> shift & 0x7F | 0x80 for shift in range(0, 63, 7)) + bytes([length >> 63])
+    path.write_bytes(varint + b"few bytes")
+    with pytest.raises(InterlacerError, match="DATA_LOSS.* at byte 0"):
+        list(read_recording(path))
+
+
+def test_what_is_no_message_is_named(tmp_path):
+    path = tmp_path / "damaged.ipb"
+    broken = any_pb2.Any(type_url="type.googleapis.com/google.rpc.Status", value=b"\xff").SerializeToString()
+    for record in (b"\xff", broken):
+        path.write_bytes(bytes([len(record)]) + record)
+        with pytest.raises(InterlacerError, match="SCHEMA_INVALID.*no message at byte 0"):
+            list(read_recording(path))

@@ -5,8 +5,8 @@ import time
 
 import numpy as np
 import pytest
-from interlacer_client import (AsyncClient, Box, Client, InterlacerError, KeepStill, Output, Planner, Recorder, SceneSource,
-                               read_recording)
+from interlacer_client import (AsyncClient, Box, Client, InterlacerError, KeepStill, Output, Planner, Recorder, SceneFrames,
+                               SceneSource, read_recording)
 
 EXACT = Output(positions="float32", colors=True, views=["left"])
 
@@ -66,6 +66,22 @@ def test_a_scene_that_is_gone_is_made_again(client, model, episode, frames, plan
     same(scene.predict(plan, EXACT).result().steps[0], client.predict(later, plan, EXACT).result().steps[0])
     scene.delete()
     scene.delete()
+
+
+def test_an_update_that_fails_leaves_the_scene_as_it_was(client, model, episode, frames, plan):
+    expected = client.predict(frames, plan, EXACT).result().steps[-1]
+    later, too_late = episode.frames(model, 2), episode.frames(model, 4)
+    lacking = SceneFrames(model).add(0, {})
+    with client.scene(frames) as scene:
+        with pytest.raises(InterlacerError, match="HISTORY_SPACING"):
+            scene.update(too_late)
+        scene.delete()
+        with pytest.raises(InterlacerError, match="HISTORY_LENGTH"):  # when it is made again
+            scene.update(lacking)
+        same(scene.predict(plan, EXACT).result().steps[-1], expected)
+        scene.update(later)
+        scene.delete()
+        same(scene.predict(plan, EXACT).result().steps[-1], client.predict(later, plan, EXACT).result().steps[-1])
 
 
 def test_one_bad_candidate_is_named(client, frames, plan):
@@ -137,5 +153,43 @@ def test_the_asyncio_client_does_the_same(address, client, frames, plan):
                 await scene.delete()
                 same((await scene.predict(plan, EXACT).result()).steps[-1], expected)
             assert (await aio.statistics()).models[0].model_name == "small"
+
+    asyncio.run(main())
+
+
+def test_asyncio_updates_that_fail_leave_the_scene_as_it_was(address, client, model, episode, frames, plan):
+    expected = client.predict(frames, plan, EXACT).result().steps[-1]
+
+    async def main():
+        async with AsyncClient(address, deadline_s=300) as aio, await aio.scene(frames) as scene:
+            with pytest.raises(InterlacerError, match="HISTORY_SPACING"):
+                await scene.update(episode.frames(model, 4))
+            await scene.delete()
+            with pytest.raises(InterlacerError, match="HISTORY_LENGTH"):
+                await scene.update(SceneFrames(model).add(0, {}))
+            same((await scene.predict(plan, EXACT).result()).steps[-1], expected)
+
+    asyncio.run(main())
+
+
+def test_a_scene_that_is_gone_is_made_again_once_for_all_its_tasks(address, client, model, episode, frames, plan):
+    later = episode.frames(model, 2)
+    expected = client.predict(later, plan, EXACT).result().steps[-1]
+    sent = []
+
+    async def main():
+        async with AsyncClient(address, deadline_s=300) as aio, await aio.scene(frames) as scene:
+
+            async def candidate():
+                return [candidate async for candidate in scene.candidates([plan])][0]
+
+            aio.tap = lambda message: sent.append(type(message).__name__)
+            for more in ([], [scene.update(later)]):
+                await scene.delete()
+                sent.clear()
+                tasks = [scene.predict(plan).result(), scene.predict(plan).result(), candidate(), candidate()]
+                await asyncio.gather(*tasks, *more)
+                assert sent.count("CreateSceneRequest") == 1
+            same((await scene.predict(plan, EXACT).result()).steps[-1], expected)
 
     asyncio.run(main())
