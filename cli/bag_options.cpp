@@ -51,7 +51,7 @@ void AddBagOptions(CLI::App* verb, const std::string& prefix, BagArguments* argu
       ->check(CLI::ExistingDirectory);
   verb->add_option("--step-duration", arguments->step_duration_s,
                    prefix + "seconds of a step; default 0.5 with a robot, else the images' spacing")
-      ->check(AboveZero());
+      ->check(NumberBetween(0.001, 3600));
 }
 
 StatusOr<BagOptions> ParseBagArguments(const BagArguments& arguments) {

@@ -58,6 +58,8 @@ StatusOr<pid_t> Start(const ChildJob& job) {
 Status RunChildJobs(const std::vector<ChildJob>& jobs, int jobs_at_once,
                     const std::stop_token& stop,
                     const std::function<void(std::size_t, int)>& on_end) {
+  // A parent may have left it ignored, with which children end without leaving a trace to wait for.
+  signal(SIGCHLD, SIG_DFL);
   std::map<pid_t, std::size_t> running;
   std::size_t next = 0;
   bool was_told = false;

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <sstream>
 #include <string>
 
 #include "common/status.h"
@@ -23,6 +24,23 @@ inline CLI::Validator NumberFrom(double least, bool is_included, const std::stri
 
 inline CLI::Validator AboveZero() { return NumberFrom(0, false, "a number above 0"); }
 inline CLI::Validator ZeroOrMore() { return NumberFrom(0, true, "0 or more"); }
+
+/// From `least` to `most`, both included.
+inline CLI::Validator NumberBetween(double least, double most) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        double number = 0;
+        const bool is_number = CLI::detail::lexical_cast(text, number);
+        if (is_number && number >= least && number <= most) return std::string();
+        std::ostringstream bounds;
+        bounds << "expected " << least << " to " << most << ", got " << text;
+        return bounds.str();
+      },
+      "");
+}
+
+/// Steps of a rollout: 10000 of half a second are 83 minutes.
+inline CLI::Validator RolloutSteps(int least) { return NumberBetween(least, 10000); }
 
 /// Parses with `parse` into `target`; an error becomes a usage error with its message.
 template <typename T, typename Parse>

@@ -92,14 +92,13 @@ Status OutputFolder::Take(const fs::path& from, const fs::path& relative_folder)
 }
 
 Status OutputFolder::Commit() {
-  std::error_code error;
   if (force_) {
-    INTERLACER_RETURN_IF_ERROR(CheckReplaceable(target_.string(), marker_file_));
-    fs::remove_all(target_, error);
+    INTERLACER_RETURN_IF_ERROR(ReplaceFolder(partial_.string(), target_.string(), marker_file_));
+  } else {
+    std::error_code error;
+    fs::rename(partial_, target_, error);
     if (error) return CannotWrite(target_.string(), error);
   }
-  fs::rename(partial_, target_, error);
-  if (error) return CannotWrite(target_.string(), error);
   is_done_ = true;
   return Status::Ok();
 }

@@ -1,9 +1,13 @@
 #include "common/replaceable_folder.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
 
+#include "common/file_io.h"
 #include "common/json.h"
 
 namespace interlacer {
@@ -38,6 +42,24 @@ Status CheckReplaceable(const std::string& path, const std::string& marker_file)
                             path + " exists and is no earlier output (no " + marker_file +
                                 " of this program in it); it is not replaced, choose another name")
       .WithField(path);
+}
+
+Status ReplaceFolder(const std::string& fresh, const std::string& path,
+                     const std::string& marker_file) {
+  INTERLACER_RETURN_IF_ERROR(CheckReplaceable(path, marker_file));
+  const std::string old = path + ".old";
+  std::error_code error, ignored;
+  if (!fs::exists(fs::symlink_status(path, ignored))) {
+    fs::rename(fresh, path, error);
+  } else if (renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0) {
+    fs::remove_all(fresh, ignored);
+  } else {
+    fs::remove_all(old, ignored);
+    fs::rename(path, old, error);
+    if (!error) fs::rename(fresh, path, error);
+    if (!error) fs::remove_all(old, ignored);
+  }
+  return error ? CannotWrite(path, error) : Status::Ok();
 }
 
 bool AreNested(const std::string& a, const std::string& b) {

@@ -1,10 +1,10 @@
 #pragma once
 
-/// Decides which folders --force may replace.
+/// Decides which folders --force may replace, and replaces them.
 ///
 /// A folder may be replaced when it is absent, empty, or was written by this program: `marker_file`
 /// in it is a JSON object whose `schema` starts with "interlacer.". Everything else is the user's.
-/// Errors: FAILED_PRECONDITION OUTPUT_EXISTS. Thread-safe.
+/// Errors: FAILED_PRECONDITION OUTPUT_EXISTS, FILE_UNWRITABLE. Thread-safe.
 
 #include <string>
 
@@ -13,6 +13,12 @@
 namespace interlacer {
 
 Status CheckReplaceable(const std::string& path, const std::string& marker_file);
+
+/// Gives the folder `fresh` the name `path`, on the same file system; what stood there, if it may
+/// be replaced, is removed. Whenever the program is killed, `path` is the old or the new folder as
+/// a whole; on file systems that cannot exchange names, for a moment `path.old` and `fresh` alone.
+Status ReplaceFolder(const std::string& fresh, const std::string& path,
+                     const std::string& marker_file);
 
 /// Whether one path is the other or lies in it, links followed as far as the paths exist.
 bool AreNested(const std::string& a, const std::string& b);

@@ -24,6 +24,7 @@ struct Dataset {
   std::string license;
   std::map<std::string, std::vector<std::string>> splits;  ///< "train", "val", "test"
   std::map<std::string, std::string> manifest_sha256;      ///< by episode id
+  bool operator==(const Dataset&) const = default;
 };
 
 StatusOr<Dataset> ReadDataset(const std::string& dataset_dir);

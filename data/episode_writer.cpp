@@ -242,13 +242,13 @@ Status EpisodeWriter::Finish() {
   if (syncfs(partial_fd_) != 0) {
     return CannotWrite(partial_dir_, {errno, std::generic_category()});
   }
-  std::error_code error;
   if (overwrite_) {
-    INTERLACER_RETURN_IF_ERROR(CheckReplaceable(final_dir_, kManifestFile));
-    fs::remove_all(final_dir_, error);
+    INTERLACER_RETURN_IF_ERROR(ReplaceFolder(partial_dir_, final_dir_, kManifestFile));
+  } else {
+    std::error_code error;
+    fs::rename(partial_dir_, final_dir_, error);
+    if (error) return CannotWrite(final_dir_, error);
   }
-  fs::rename(partial_dir_, final_dir_, error);
-  if (error) return CannotWrite(final_dir_, error);
   finished_ = true;
   const fs::path parent = fs::path(final_dir_).parent_path();
   FlushFolder(parent.empty() ? "." : parent.string());

@@ -1,6 +1,8 @@
 #include "evaluation/comparison.h"
 
 #include <array>
+#include <climits>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <utility>
@@ -106,6 +108,11 @@ Status CheckEqualSettings(const Results& a, const Results& b) {
   INTERLACER_RETURN_IF_ERROR(CheckEqual(reason::SHAPE_MISMATCH, "step duration",
                                         std::to_string(a.step_duration_s),
                                         std::to_string(b.step_duration_s)));
+  const auto robot_text = [](const Results& results) {
+    return results.robot_sha256.empty() ? "that of the episodes" : results.robot_sha256;
+  };
+  INTERLACER_RETURN_IF_ERROR(
+      CheckEqual(reason::HASH_MISMATCH, "robot", robot_text(a), robot_text(b)));
   return CheckEqual(reason::SCHEMA_INVALID, "target background", a.target_background,
                     b.target_background);
 }
@@ -229,11 +236,12 @@ StatusOr<FailRule> ParseFailRule(const std::string& text) {
   const std::string number = Trimmed(text.substr(sign + 1));
   char* end = nullptr;
   rule.threshold = std::strtod(number.c_str(), &end);
-  if (number.empty() || *end != '\0') return BadRule(text);
+  if (number.empty() || *end != '\0' || !std::isfinite(rule.threshold)) return BadRule(text);
   if (const std::size_t at = name.find('@'); at != std::string::npos) {
     const std::string step = name.substr(at + 1);
-    rule.step = static_cast<int>(std::strtol(step.c_str(), &end, 10));
-    if (step.empty() || *end != '\0' || rule.step < 0) return BadRule(text);
+    const long value = std::strtol(step.c_str(), &end, 10);
+    if (step.empty() || *end != '\0' || value < 0 || value > INT_MAX) return BadRule(text);
+    rule.step = static_cast<int>(value);
     name = name.substr(0, at);
   }
   for (const auto& [short_name, metric] : kShortNames) {

@@ -171,6 +171,7 @@ Status ParseSetup(const JsonObject& root, Results* r) {
   INTERLACER_ASSIGN_OR_RETURN(r->render_mode, setup.GetOr<std::string>("render_mode", ""));
   INTERLACER_ASSIGN_OR_RETURN(r->measures_spread, setup.GetOr<bool>("spread", false));
   INTERLACER_ASSIGN_OR_RETURN(r->subjects, setup.GetOr<std::vector<std::string>>("subjects", {}));
+  INTERLACER_ASSIGN_OR_RETURN(r->robot_sha256, setup.GetOr<std::string>("robot_sha256", ""));
   if (!setup.Has("plan")) return Status::Ok();
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject plan, setup.GetObject("plan"));
   ResultPlan& out = r->plan.emplace();
@@ -193,6 +194,7 @@ Json SetupToJson(const Results& r) {
                 {"render_mode", r.render_mode},
                 {"subjects", r.subjects}};
   if (r.measures_spread) setup["spread"] = true;
+  if (!r.robot_sha256.empty()) setup["robot_sha256"] = r.robot_sha256;
   if (!r.plan) return setup;
   setup["plan"] = {{"windows", r.plan->window_count},
                    {"start_step", r.plan->start_step},
@@ -206,6 +208,18 @@ std::string CsvField(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
   return out + "\"";
+}
+
+/// The types of what readers of `model` take from it; the rest is passed on as it is.
+Status CheckModel(const JsonObject& root) {
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject model, root.GetObject("model"));
+  for (const char* key : {"name", "variant", "weights_sha256", "config_sha256"}) {
+    INTERLACER_RETURN_IF_ERROR(model.GetOr<std::string>(key, "").status());
+  }
+  for (const char* key : {"parameter_count", "particle_count", "trained_step_count"}) {
+    INTERLACER_RETURN_IF_ERROR(model.GetOr<std::int64_t>(key, 0).status());
+  }
+  return Status::Ok();
 }
 
 bool Matches(const ResultValue& v, const ValueFilter& f) {
@@ -297,7 +311,7 @@ StatusOr<Results> ParseResults(const nlohmann::json& document) {
   INTERLACER_ASSIGN_OR_RETURN(r.created_time, root.Get<std::string>("created_time"));
   INTERLACER_ASSIGN_OR_RETURN(r.device, root.Get<std::string>("device"));
   INTERLACER_ASSIGN_OR_RETURN(r.duration_s, root.Get<double>("duration_s"));
-  INTERLACER_RETURN_IF_ERROR(root.GetObject("model").status());
+  INTERLACER_RETURN_IF_ERROR(CheckModel(root));
   r.model = document["model"];
   INTERLACER_RETURN_IF_ERROR(ParseSetup(root, &r));
   r.metrics = nlohmann::ordered_json::object();

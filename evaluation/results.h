@@ -102,6 +102,7 @@ struct Results {
   std::string location;     ///< "local", "remote" or "none"
   std::string render_mode;  ///< of the model: "observed" or "field"
   bool measures_spread = false;
+  std::string robot_sha256;           ///< of another robot than the episodes'; else empty
   std::vector<std::string> subjects;  ///< asked for; empty in files that earlier versions wrote
   /// Absent in files that earlier versions have written.
   std::optional<ResultPlan> plan;

@@ -6,16 +6,14 @@
 ///   model            the model's rollout, drawn as the evaluation asks (RenderMode)
 ///   model_field      the same rollout drawn by the field, where `model` shows observed pixels
 ///   kinematic        pixels and particles on the robot follow its commanded joints, all else
-///   stands
-///                    still; every observed pixel is carried at full resolution, holes are
+///                    stands still; every observed pixel is carried at full resolution, holes are
 ///                    inpainted
 ///   kinematic_field  the same motion, the model's field in the holes
 ///   copy_last        the newest observed frame of the same camera; particles stand still
 ///   reconstruction   the model's view at step 0, kept
 ///   splat            a plain z-buffer picture of the very particles that the model predicted
 ///   oracle_motion    simulated episodes: everything by its true motion, drawn as `kinematic` is;
-///   the
-///                    bound of what predicting motion can gain
+///                    the bound of what predicting motion can gain
 ///   oracle_render    the true frames of the step itself, encoded and drawn by the field: no
 ///                    dynamics, the bound of encoder and renderer
 /// Thread-safety: pure functions. Errors: INVALID_ARGUMENT ARGUMENT_INVALID.

@@ -45,11 +45,19 @@ struct Range {
   bool IsEmpty() const { return low > high; }
 };
 
+/// Whether there is room for ticks: between nearer ends lie only few doubles, and steps from one
+/// tick to the next would not advance.
+bool HasSpan(double low, double high) {
+  constexpr double kLeastShare = 1e-12;
+  const double span = high - low;
+  return span > kLeastShare * std::max(std::abs(low), std::abs(high)) && std::isfinite(span);
+}
+
 /// Room around the data; a single value gets a unit of its own size.
 Range Padded(Range range, double share) {
   if (range.IsEmpty()) return {0, 1};
-  const double span = range.high - range.low;
-  const double pad = span > 0 ? span * share : std::max(1e-3, std::abs(range.high) * 0.05);
+  const double pad = HasSpan(range.low, range.high) ? (range.high - range.low) * share
+                                                    : std::max(1e-3, std::abs(range.high) * 0.05);
   return {range.low - pad, range.high + pad};
 }
 
@@ -216,7 +224,7 @@ std::string Legend(const std::vector<ChartSeries>& all_series, bool has_lines, d
 }  // namespace
 
 std::vector<double> NiceTicks(double low, double high, int count) {
-  if (!(high > low) || count < 1) return {low};
+  if (!HasSpan(low, high) || count < 1) return {low};
   const double raw = (high - low) / count;
   const double power = std::pow(10.0, std::floor(std::log10(raw)));
   const double share = raw / power;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/connection_options.h"
+#include "cli/describe.h"
 #include "cli/durations.h"
 #include "cli/option_checks.h"
 #include "cli/verbs/verbs.h"
@@ -215,7 +216,7 @@ void AddBench(CLI::App* app, VerbTable* verbs) {
       ->delimiter(',')
       ->check(CLI::IsMember(kPriorities));
   verb->add_option("--steps", arguments->request.step_count, "Steps of a rollout")
-      ->check(CLI::PositiveNumber);
+      ->check(RolloutSteps(1));
   verb->add_option("--start-step", arguments->request.start_step,
                    "Newest observed step; default the first with a full history");
   verb->add_option("--candidates", arguments->candidate_count,

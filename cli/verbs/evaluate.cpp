@@ -172,7 +172,7 @@ void AddEvaluate(CLI::App* app, VerbTable* verbs) {
   verb->add_option("--steps", options->plan.step_count,
                    "Future steps of each rollout; N need episodes of N + 2 steps")
       ->capture_default_str()
-      ->check(ZeroOrMore());
+      ->check(RolloutSteps(0));
   verb->add_option("--start-step", options->plan.start_step,
                    "Newest observed step; default the first with a full history");
   verb->add_option("--windows", options->plan.window_count,

@@ -15,6 +15,7 @@
 #include "evaluation/resumption.h"
 #include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"
+#include "robots/robot.h"
 
 namespace interlacer::cli {
 namespace {
@@ -59,6 +60,7 @@ StatusOr<Results> HeadOf(const EvaluateOptions& options, const RolloutBackend* b
   results.target_background = options.background;
   results.seed = options.plan.seed;
   results.measures_spread = options.plan.measures_spread;
+  if (options.plan.robot) results.robot_sha256 = options.plan.robot->sha256;
   results.render_mode = options.plan.render_mode == RenderMode::kField ? "field" : "observed";
   results.subjects = options.plan.subjects;
   results.plan = {options.plan.window_count, options.plan.start_step, options.plan.input_cameras,
@@ -123,6 +125,12 @@ Status CheckSameRecording(const ResultEpisode& done, const EpisodeReader& record
       .WithField(dir);
 }
 
+std::string EpisodeIdOf(const std::string& dir) {
+  const StatusOr<EpisodeReader> recording = EpisodeReader::Open(dir);
+  return recording.ok() ? recording->manifest().episode_id
+                        : fs::path(dir).lexically_normal().filename().string();
+}
+
 const ResultEpisode* FindEpisode(const Results& results, const std::string& id) {
   for (const ResultEpisode& episode : results.episodes) {
     if (episode.id == id) return &episode;
@@ -177,8 +185,11 @@ Status EvaluationRun::RunEpisodeAt(const std::string& dir) {
 
 /// Records the outcome of the last attempt; an earlier failure is removed.
 void EvaluationRun::RecordOutcome(const std::string& dir, const Status& status) {
-  const std::string id = fs::path(dir).lexically_normal().filename().string();
-  std::erase_if(results_.failures, [&](const ResultFailure& f) { return f.episode == id; });
+  const std::string id = EpisodeIdOf(dir);
+  const std::string name = fs::path(dir).lexically_normal().filename().string();
+  std::erase_if(results_.failures, [&](const ResultFailure& failure) {
+    return failure.episode == id || failure.episode == name;
+  });
   if (status.ok()) return;
   context_.Message(id + ": " + status.ToString());
   results_.failures.push_back({id, status.reason(), status.message()});

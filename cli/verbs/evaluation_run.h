@@ -50,6 +50,8 @@ Status WriteScores(const std::filesystem::path& folder, const Results& results,
 Status CheckSameRecording(const ResultEpisode& done, const EpisodeReader& recording,
                           const std::string& dir);
 
+/// What an episode's outcome is listed under: its id, or the folder's name where it cannot be read.
+std::string EpisodeIdOf(const std::string& dir);
 /// The entry of an episode; null where it was not evaluated.
 const ResultEpisode* FindEpisode(const Results& results, const std::string& id);
 

@@ -346,7 +346,7 @@ void AddHdvpd(CLI::App* experiment, VerbTable* verbs) {
       ->excludes(plan);
   verb->add_option("--steps", arguments->plan_options.step_count, "Future steps of each rollout")
       ->capture_default_str()
-      ->check(AboveZero())
+      ->check(RolloutSteps(1))
       ->excludes(plan);
   verb->add_option("--start-step", arguments->plan_options.start_step,
                    "Newest observed step; default the first with a full history")

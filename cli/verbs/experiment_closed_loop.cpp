@@ -155,7 +155,7 @@ void AddClosedLoopExperiment(CLI::App* experiment, VerbTable* verbs) {
       ->check(AboveZero());
   verb->add_option("--steps", options.step_count, "Steps of a motion")
       ->capture_default_str()
-      ->check(AboveZero());
+      ->check(RolloutSteps(1));
   verb->add_option("--limit", options.limit_s,
                    "Time of a decision, such as 10s; motions not scored by then are not chosen")
       ->default_str("10s")

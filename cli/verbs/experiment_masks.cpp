@@ -40,20 +40,22 @@ double LoadAverage() {
   return getloadavg(&load, 1) == 1 ? load : 0;
 }
 
-/// The record of a finished page, if there is one of the same size.
-StatusOr<std::optional<nlohmann::ordered_json>> FinishedPage(const MasksArguments& arguments,
+/// The record of a finished page, if there is one of the same bounds.
+StatusOr<std::optional<nlohmann::ordered_json>> FinishedPage(const MaskProvenance& how, bool force,
                                                              const std::string& record) {
   std::error_code ignored;
-  if (arguments.force || !fs::exists(record, ignored)) {
+  if (force || !fs::exists(record, ignored)) {
     return std::optional<nlohmann::ordered_json>();
   }
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json read, ReadJsonFile(record));
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject page, JsonObject::Make(read));
   INTERLACER_ASSIGN_OR_RETURN(const auto schema, page.Get<std::string>("schema"));
   INTERLACER_ASSIGN_OR_RETURN(const bool is_quick, page.Get<bool>("quick"));
-  if (schema != "interlacer.masks" || is_quick != arguments.run.is_quick) {
-    return FailedPrecondition(reason::OUTPUT_EXISTS,
-                              record + " is of another kind of run; --force replaces it")
+  const nlohmann::json bounds = BoundsToJson(how), theirs = read.value("bounds", nlohmann::json());
+  if (schema != "interlacer.masks" || is_quick != how.is_quick || theirs != bounds) {
+    return FailedPrecondition(reason::OUTPUT_EXISTS, record + ": expected a run within " +
+                                                         bounds.dump() + ", got one within " +
+                                                         theirs.dump() + "; --force replaces it")
         .WithField(record);
   }
   return std::optional<nlohmann::ordered_json>(read);
@@ -63,18 +65,21 @@ StatusOr<nlohmann::ordered_json> RunPage(const std::string& name, const MasksArg
                                          const VerbContext& context) {
   const fs::path folder(arguments.output);
   const std::string record = (folder / (name + ".json")).string();
-  INTERLACER_ASSIGN_OR_RETURN(const auto finished, FinishedPage(arguments, record));
+  MaskRun run = arguments.run;
+  MaskProvenance how;
+  how.is_quick = run.is_quick;
+  how.longest = run.longest;
+  how.limit_s = run.limit_s;
+  how.most_bytes = run.most_bytes;
+  INTERLACER_ASSIGN_OR_RETURN(const auto finished, FinishedPage(how, arguments.force, record));
   if (finished) {
     context.Message(name + ": finished before");
     return *finished;
   }
   const auto progress = context.MakeProgress(name, 0);
   std::int64_t done = 0;
-  MaskRun run = arguments.run;
   run.stop = context.stop();
   run.progress = [&](const std::string& note) { progress->Update(++done, note); };
-  MaskProvenance how;
-  how.is_quick = run.is_quick;
   how.cores = static_cast<int>(std::thread::hardware_concurrency());
   how.load_before = LoadAverage();
   how.command = context.command_line();

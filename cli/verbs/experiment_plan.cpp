@@ -1,22 +1,24 @@
 #include "cli/verbs/experiment_plan.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "cli/child_jobs.h"
+#include "cli/exit_codes.h"
+#include "cli/folder_lock.h"
 #include "common/file_io.h"
 #include "common/json.h"
 #include "common/sha256.h"
 #include "data/dataset.h"
 #include "experiments/hdvpd/cells.h"
+#include "experiments/hdvpd/runs.h"
 #include "model/files/tensor_header.h"
 #include "model/training/run_inputs.h"
+#include "model/training/training_config.h"
 
 namespace interlacer::cli {
 namespace {
@@ -35,30 +37,6 @@ std::string TextOf(const std::string& path) {
   return text.ok() ? *std::move(text) : "";
 }
 
-/// Held by this process and by its children, which inherit the file: a study that was killed is
-/// taken up again only when the last training has saved and ended.
-class FolderLock {
- public:
-  static StatusOr<FolderLock> Take(const std::string& folder) {
-    const std::string path = folder + "/lock";
-    FolderLock lock(open(path.c_str(), O_RDWR | O_CREAT, 0644));
-    if (lock.file_ >= 0 && flock(lock.file_, LOCK_EX | LOCK_NB) == 0) return lock;
-    return FailedPrecondition(reason::FILE_UNWRITABLE,
-                              "another command, or a training that it left, is at work here; wait "
-                              "for its end")
-        .WithField(path);
-  }
-  FolderLock(FolderLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-  FolderLock& operator=(FolderLock&&) = delete;
-  ~FolderLock() {
-    if (file_ >= 0) close(file_);
-  }
-
- private:
-  explicit FolderLock(int file) : file_(file) {}
-  int file_;
-};
-
 class PlannedStudy {
  public:
   PlannedStudy(const StudyPlan& plan, const PlannedStudyOptions& options,
@@ -67,9 +45,12 @@ class PlannedStudy {
 
   StatusOr<std::set<std::string>> Make() {
     INTERLACER_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(options_.output));
-    INTERLACER_RETURN_IF_ERROR(KeepPlan());
+    INTERLACER_RETURN_IF_ERROR(CheckConfigs());
+    INTERLACER_ASSIGN_OR_RETURN(const std::string text, TextOfSamePlan());
     INTERLACER_RETURN_IF_ERROR(Simulate("train", plan_.train, options_.data + "/train"));
     INTERLACER_RETURN_IF_ERROR(Simulate("val", plan_.val, options_.data + "/val"));
+    // Only now, so that a plan whose episodes cannot be made may still be mended.
+    INTERLACER_RETURN_IF_ERROR(WriteFileAtomic(KeptPlan(), text));
     INTERLACER_RETURN_IF_ERROR(TrainCells("appearance", AppearanceCells(plan_)));
     INTERLACER_ASSIGN_OR_RETURN(const std::vector<Choice> choices, Search());
     std::vector<Cell> last;
@@ -94,29 +75,57 @@ class PlannedStudy {
   }
   bool HasDiverged(const Cell& cell) const { return Exists(DirOf(cell.name) + kDivergedFile); }
 
+  /// Every configuration that the plan may ask for, so that none is refused, or scored as another
+  /// variant, when others have been trained.
+  Status CheckConfigs() const {
+    for (const Cell& cell : AppearanceCells(plan_)) {
+      INTERLACER_RETURN_IF_ERROR(ModelOf(cell, plan_.variants[0].name).status());
+    }
+    std::optional<VariantModel> reference;
+    for (const PlannedVariant& variant : plan_.variants) {
+      std::vector<Cell> cells = TrialCells(plan_, variant);
+      const std::size_t trial_count = cells.size();
+      for (std::size_t trial = 0; trial < trial_count; ++trial) {
+        for (std::size_t stage = 0; stage < plan_.stages.size(); ++stage) {
+          const auto runs = StageCells(plan_, variant, stage, ChoiceOf(plan_, trial));
+          cells.push_back(runs.front());
+        }
+      }
+      for (const Cell& cell : cells) {
+        INTERLACER_ASSIGN_OR_RETURN(VariantModel model, ModelOf(cell, variant.name));
+        if (!reference) reference = model;
+        INTERLACER_RETURN_IF_ERROR(CheckVariantModel(model, *reference));
+      }
+    }
+    return Status::Ok();
+  }
+
+  StatusOr<VariantModel> ModelOf(const Cell& cell, const std::string& variant) const {
+    const StatusOr<RunConfig> run = ParseRunConfigJson(cell.config.dump());
+    if (!run.ok())
+      return run.status().WithFieldPrefix(options_.plan_path + ": " + cell.name + ": ");
+    return VariantModel{cell.name, variant, nlohmann::json(ConfigToJson(run->model))};
+  }
+
+  std::string KeptPlan() const { return options_.output + "/plan.json"; }
+
   /// A study has one plan: results of two would be taken for those of one.
-  Status KeepPlan() const {
-    const std::string& plan_path = options_.plan_path;
-    const std::string kept = options_.output + "/plan.json";
-    INTERLACER_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(plan_path));
-    if (!Exists(kept)) return WriteFileAtomic(kept, text);
-    INTERLACER_ASSIGN_OR_RETURN(const std::string first, ReadTextFile(kept));
-    if (first == text) return Status::Ok();
+  StatusOr<std::string> TextOfSamePlan() const {
+    INTERLACER_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(options_.plan_path));
+    if (!Exists(KeptPlan())) return text;
+    INTERLACER_ASSIGN_OR_RETURN(const std::string first, ReadTextFile(KeptPlan()));
+    if (first == text) return text;
     return FailedPrecondition(reason::CONFIG_INVALID,
-                              plan_path + ": expected the plan that the study began with, " + kept +
-                                  ", got another; a changed plan is another study, in a folder of "
-                                  "its own")
+                              options_.plan_path +
+                                  ": expected the plan that the study began with, " + KeptPlan() +
+                                  ", got another; a changed plan is another study, in a "
+                                  "folder of its own")
         .WithField("--plan");
   }
 
+  /// Makes what is missing; episodes that are there must be those of the plan.
   Status Simulate(const std::string& split, const PlannedEpisodes& episodes,
                   const std::string& folder) const {
-    // A data set that is whole is not written again: its hash stands in the scores.
-    const StatusOr<Dataset> there = ReadDataset(folder);
-    const bool is_whole =
-        there.ok() && there->splits.contains(split) &&
-        there->splits.at(split).size() == static_cast<std::size_t>(episodes.count);
-    if (is_whole) return Status::Ok();
     ChildJob job{"simulate " + split,
                  {"simulate", "--split", split, "--seed", std::to_string(episodes.first_seed),
                   "--episodes", std::to_string(episodes.count), "--jobs",
@@ -128,17 +137,27 @@ class PlannedStudy {
     int exit_code = 0;
     INTERLACER_RETURN_IF_ERROR(RunChildJobs({std::move(job)}, 1, context_.stop(),
                                             [&](std::size_t, int code) { exit_code = code; }));
-    return exit_code == 0 ? Status::Ok() : FailedChild("simulate " + split, log, exit_code);
+    if (exit_code != 0) return FailedChild("simulate " + split, log, exit_code);
+    INTERLACER_ASSIGN_OR_RETURN(const Dataset dataset, ReadDataset(folder));
+    const std::size_t count = dataset.splits.at(split).size();
+    if (count == static_cast<std::size_t>(episodes.count)) return Status::Ok();
+    return Mismatch(reason::CONFIG_INVALID, folder + ": " + split,
+                    "the " + std::to_string(episodes.count) + " episodes of the plan",
+                    std::to_string(count));
   }
 
+  /// The last line of the log that says something: usage errors end with a hint.
   static Status FailedChild(const std::string& name, const std::string& log, int exit_code) {
-    std::string text = TextOf(log);
-    while (text.ends_with('\n')) text.pop_back();
-    const std::size_t begin = text.rfind('\n');
-    return Internal(name + " ended with exit code " + std::to_string(exit_code) + ": " +
-                    text.substr(begin == std::string::npos ? 0 : begin + 1) +
-                    "; the same command goes on once that is mended")
-        .WithField(log);
+    std::istringstream lines(TextOf(log));
+    std::string why;
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.empty() && !line.starts_with("Run with --help")) why = line;
+    }
+    const std::string message = name + " ended with exit code " + std::to_string(exit_code) + ": " +
+                                why + "; the same command goes on once that is mended";
+    Status status = exit_code == kExitUsage ? InvalidArgument(reason::CONFIG_INVALID, message)
+                                            : Internal(message);
+    return status.WithField(log);
   }
 
   /// Trains what has not ended. A loss that is not finite ends its cell and those that build on it;

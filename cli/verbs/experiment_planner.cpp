@@ -117,7 +117,7 @@ void AddPlannerExperiment(CLI::App* experiment, VerbTable* verbs) {
   verb->add_option("--split", arguments->split, "Split of the data set")->capture_default_str();
   verb->add_option("--steps", arguments->horizon, "Future steps after which outcomes are compared")
       ->capture_default_str()
-      ->check(AboveZero());
+      ->check(RolloutSteps(1));
   verb->add_option("--seed", arguments->seed, "Seed of the draw of particles")
       ->capture_default_str();
   verb->add_flag("--force", arguments->force, "Write over an earlier result");

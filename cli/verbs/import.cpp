@@ -211,8 +211,8 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
   say_more("--color", "; lerobot: NAME=FEATURE, default by name");
   say_more("--depth", "; lerobot: NAME=FEATURE, default NAME_depth");
   say_more("--commands", "; lerobot: FEATURE[=NAME,NAME,...], such as action");
-  say_more("--robot", "; lerobot: required");
-  say_more("--step-duration", "; lerobot: default 0.5");
+  say_more("--robot", "; hdf5: the same; lerobot: required");
+  say_more("--step-duration", "; hdf5: default by control_freq; lerobot: default 0.5");
   CLI::Option* episode =
       verb->add_option("--episode", options.lerobot.episode,
                        "lerobot: number of the episode, from 0; default the only one");
@@ -240,15 +240,17 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
                    "hdf5: NEAR,FAR of the renderer of a z-buffer, metres")
       ->delimiter(',')
       ->expected(2);
-  verb->add_option("--near", arguments->near_m, "Nearest depth in use, metres")->check(AboveZero());
-  verb->add_option("--far", arguments->far_m, "Farthest depth in use, metres")->check(AboveZero());
+  verb->add_option("--near", arguments->near_m, "Nearest distance from the camera in use, metres")
+      ->check(AboveZero());
+  verb->add_option("--far", arguments->far_m, "Farthest distance from the camera in use, metres")
+      ->check(AboveZero());
   verb->add_option("--workspace", arguments->workspace_m,
                    "Box in the world frame, metres: x0,y0,z0,x1,y1,z1; default from the points")
       ->delimiter(',')
       ->expected(6);
   verb->add_option("--frame-stride", options.frame_stride, "Every n-th frame")
       ->capture_default_str()
-      ->check(AboveZero());
+      ->check(NumberBetween(1, 100000));
   verb->add_option("--license", options.license, "Licence of the recording");
   verb->add_option("--attribution", options.attribution, "Whom to name");
   verb->add_flag("--force", options.overwrite, "Replace existing episodes")->excludes(resume);

@@ -8,6 +8,7 @@
 
 #include "cli/backend_options.h"
 #include "cli/describe.h"
+#include "cli/option_checks.h"
 #include "cli/output.h"
 #include "cli/prediction_options.h"
 #include "cli/shipped_models.h"
@@ -293,7 +294,8 @@ void AddPredict(CLI::App* app, VerbTable* verbs) {
   verb->add_option("--start-step", options->request.start_step,
                    "Newest observed step; default the first with a full history");
   verb->add_option("--steps", options->request.step_count,
-                   "Future steps; default 8, or 2 for a static scene");
+                   "Future steps; default 8, or 2 for a static scene")
+      ->check(RolloutSteps(0));
   verb->add_option(
           "--cameras", options->request.input_cameras,
           "Episode cameras that act as the model's, such as view_0000,view_0004; default those "

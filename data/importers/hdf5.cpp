@@ -62,10 +62,11 @@ StatusOr<double> StepDuration(const Hdf5File& file, const ImportOptions& options
   const nlohmann::json::json_pointer place("/env_kwargs/control_freq");
   if (args.is_object() && args.contains(place) && args[place].is_number()) {
     const double frequency_hz = args[place].get<double>();
-    if (frequency_hz > 0 && std::isfinite(frequency_hz)) return 1 / frequency_hz;
+    // Steps of a millisecond to an hour.
+    if (frequency_hz >= 1.0 / 3600 && frequency_hz <= 1000) return 1 / frequency_hz;
   }
   return Mismatch(reason::ARGUMENT_INVALID, "--step-duration",
-                  "seconds of a step; env_args has no control_freq", "none");
+                  "seconds of a step; env_args has no control_freq of use", "none");
 }
 
 }  // namespace

@@ -86,8 +86,8 @@ CellState ReadCell(const std::string& dir) {
     // The last line of a run that was killed may be half written.
     const json record = json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (!record.is_object()) continue;
-    const std::string kind = record.value("kind", "");
-    state.steps = record.value("step", state.steps);
+    const json kind = record.value("kind", json()), step = record.value("step", json());
+    if (step.is_number_integer()) state.steps = step.get<std::int64_t>();
     if (kind == "train") {
       const json step_s = record.value("cpu_seconds", json());
       if (step_s.is_number()) seconds.push_back(step_s.get<double>());
@@ -97,7 +97,7 @@ CellState ReadCell(const std::string& dir) {
           {state.steps, loss.is_number() ? loss.get<double>() : kNotFinite});
     } else if (kind == "end") {
       state.has_ended = true;
-      state.is_flat = record.value("flat", false);
+      state.is_flat = record.value("flat", json()) == true;
     }
   }
   seconds.erase(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2));

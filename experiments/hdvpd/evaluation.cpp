@@ -157,7 +157,8 @@ std::optional<Results> ReadPiece(const StudySetup& setup, const Piece& piece) {
   Results results = *std::move(read);
   const nlohmann::json stored = results.model["study"];
   nlohmann::json wanted = PieceKey(setup, piece);
-  if (stored.value("frames", false)) wanted["frames"] = true;  // more than is needed does no harm
+  const bool has_frames = stored.is_object() && stored.value("frames", nlohmann::json()) == true;
+  if (has_frames) wanted["frames"] = true;  // more than is needed does no harm
   const bool holds =
       results.model.value("weights_sha256", "") == piece.run->weights_sha256 && stored == wanted;
   return holds ? std::optional<Results>(std::move(results)) : std::nullopt;

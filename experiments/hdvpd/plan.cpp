@@ -5,19 +5,25 @@
 #include <utility>
 
 #include "common/json.h"
+#include "data/manifest.h"
 #include "evaluation/view_scores.h"
 
 namespace interlacer {
 namespace {
+
+StatusOr<int> CountAt(const JsonObject& object, const char* key) {
+  INTERLACER_ASSIGN_OR_RETURN(const int count, object.Get<int>(key));
+  if (count >= 1) return count;
+  return object.Invalid(key, "at least 1", std::to_string(count));
+}
 
 StatusOr<PlannedEpisodes> EpisodesOf(const JsonObject& splits, const char* split) {
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject object, splits.GetObject(split));
   INTERLACER_RETURN_IF_ERROR(object.AllowOnly({"seed", "count"}));
   PlannedEpisodes episodes;
   INTERLACER_ASSIGN_OR_RETURN(episodes.first_seed, object.Get<std::uint64_t>("seed"));
-  INTERLACER_ASSIGN_OR_RETURN(episodes.count, object.Get<int>("count"));
-  if (episodes.count > 0) return episodes;
-  return object.Invalid("count", "at least 1", std::to_string(episodes.count));
+  INTERLACER_ASSIGN_OR_RETURN(episodes.count, CountAt(object, "count"));
+  return episodes;
 }
 
 Status ReadEpisodes(const JsonObject& root, StudyPlan* plan) {
@@ -38,6 +44,15 @@ Status ReadEpisodes(const JsonObject& root, StudyPlan* plan) {
   return Status::Ok();
 }
 
+/// Names of variants and stages are those of folders.
+Status CheckName(const JsonObject& object, const std::string& name, std::set<std::string>* names) {
+  if (!IsValidName(name)) {
+    return object.Invalid("name", "1 to 64 letters, digits, ., _ and -", name);
+  }
+  if (names->insert(name).second) return Status::Ok();
+  return object.Invalid("name", "each once, and neither appearance nor search", name);
+}
+
 StatusOr<nlohmann::json> ObjectAt(const JsonObject& object, const char* key) {
   INTERLACER_RETURN_IF_ERROR(object.GetObject(key).status());
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json* const value, object.Find(key));
@@ -46,10 +61,12 @@ StatusOr<nlohmann::json> ObjectAt(const JsonObject& object, const char* key) {
 
 Status ReadStages(const JsonObject& root, StudyPlan* plan) {
   INTERLACER_ASSIGN_OR_RETURN(const auto stages, root.GetObjects("stages"));
+  std::set<std::string> names{"appearance", "search"};
   for (const JsonObject& object : stages) {
     INTERLACER_RETURN_IF_ERROR(object.AllowOnly({"name", "learning_rate_share", "training"}));
     PlannedStage& stage = plan->stages.emplace_back();
     INTERLACER_ASSIGN_OR_RETURN(stage.name, object.Get<std::string>("name"));
+    INTERLACER_RETURN_IF_ERROR(CheckName(object, stage.name, &names));
     INTERLACER_ASSIGN_OR_RETURN(stage.learning_rate_share,
                                 object.Get<double>("learning_rate_share"));
     INTERLACER_ASSIGN_OR_RETURN(stage.training, ObjectAt(object, "training"));
@@ -84,9 +101,7 @@ Status ReadVariants(const JsonObject& root, StudyPlan* plan) {
     INTERLACER_RETURN_IF_ERROR(object.AllowOnly({"name", "models"}));
     PlannedVariant& variant = plan->variants.emplace_back();
     INTERLACER_ASSIGN_OR_RETURN(variant.name, object.Get<std::string>("name"));
-    if (!names.insert(variant.name).second) {
-      return object.Invalid("name", "each variant once", variant.name);
-    }
+    INTERLACER_RETURN_IF_ERROR(CheckName(object, variant.name, &names));
     INTERLACER_RETURN_IF_ERROR(object.GetObjects("models").status());
     INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json* const models, object.Find("models"));
     variant.models.assign(models->begin(), models->end());
@@ -107,8 +122,8 @@ Status ReadScoring(const JsonObject& root, StudyPlan* plan) {
     return scoring.Invalid("render", "field or observed", render);
   }
   plan->render_mode = render == "field" ? RenderMode::kField : RenderMode::kObserved;
-  INTERLACER_ASSIGN_OR_RETURN(plan->rollout_steps, scoring.Get<int>("steps"));
-  INTERLACER_ASSIGN_OR_RETURN(plan->window_count, scoring.Get<int>("windows"));
+  INTERLACER_ASSIGN_OR_RETURN(plan->rollout_steps, CountAt(scoring, "steps"));
+  INTERLACER_ASSIGN_OR_RETURN(plan->window_count, CountAt(scoring, "windows"));
   INTERLACER_ASSIGN_OR_RETURN(plan->primary_metric, scoring.Get<std::string>("primary_metric"));
   std::string metrics;
   for (const std::string_view metric : kClaimMetrics) {

@@ -28,6 +28,12 @@ Status MissingRun(const TrainedRun& run) {
       .WithField(run.dir);
 }
 
+StatusOr<nlohmann::json> ReadObject(const std::string& path) {
+  INTERLACER_ASSIGN_OR_RETURN(nlohmann::json document, ReadJsonFile(path));
+  INTERLACER_RETURN_IF_ERROR(JsonObject::Make(document, path).status());
+  return document;
+}
+
 Status ReadLog(TrainedRun* run) {
   const std::string path = run->dir + "/metrics.jsonl";
   std::error_code error;
@@ -51,7 +57,8 @@ Status CheckFinished(const std::string& weights, TrainedRun* run) {
   const StatusOr<std::int64_t> steps = OptimizerSteps(*metadata);
   if (!steps.ok()) return steps.status().WithFieldPrefix(weights + ": ");
   run->steps_done = *steps;
-  const std::int64_t step_count = run->training.value("step_count", *steps);
+  INTERLACER_ASSIGN_OR_RETURN(const JsonObject training, JsonObject::Make(run->training, run->dir));
+  INTERLACER_ASSIGN_OR_RETURN(const std::int64_t step_count, training.GetOr("step_count", *steps));
   if (*steps >= step_count || run->is_flat) return Status::Ok();
   const std::string expected = "weights after " + std::to_string(step_count) + " training steps";
   const std::string got = "weights after " + std::to_string(*steps);
@@ -71,7 +78,7 @@ Status ReadInputs(TrainedRun* run) {
   const std::string path = run->dir + "/inputs.json";
   std::error_code error;
   if (!fs::exists(path, error)) return Status::Ok();
-  INTERLACER_ASSIGN_OR_RETURN(run->inputs, ReadJsonFile(path));
+  INTERLACER_ASSIGN_OR_RETURN(run->inputs, ReadObject(path));
   const nlohmann::json seed = run->inputs.value("seed", nlohmann::json());
   if (seed != nlohmann::json(run->seed)) {
     return Mismatch(reason::CONFIG_INVALID, path + ": seed", std::to_string(run->seed),
@@ -80,16 +87,22 @@ Status ReadInputs(TrainedRun* run) {
   for (const char* own : {"seed", "initial_weights_sha256", "initial_appearance_sha256"}) {
     run->inputs.erase(own);
   }
-  for (nlohmann::json& dataset : run->inputs["data"]) dataset.erase("path");
+  for (nlohmann::json& dataset : run->inputs["data"]) {
+    if (dataset.is_object()) dataset.erase("path");
+  }
   return Status::Ok();
 }
 
 /// The kind of the local layer, or the name of a form of it that is a variant of its own.
 std::string VariantOf(const nlohmann::json& config) {
-  const nlohmann::json local =
-      config.value(nlohmann::json::json_pointer("/network/local"), nlohmann::json::object());
-  const std::string kind = local.value("kind", "");
-  const bool is_ones = kind == kGrfVariant && local.value("mask_positivity", "") == "ones";
+  const nlohmann::json::json_pointer local("/network/local");
+  const auto word = [&](const char* key) {
+    const nlohmann::json::json_pointer place = local / key;
+    return config.contains(place) && config[place].is_string() ? config[place].get<std::string>()
+                                                               : std::string();
+  };
+  const std::string kind = word("kind");
+  const bool is_ones = kind == kGrfVariant && word("mask_positivity") == "ones";
   return is_ones ? std::string(kOnesVariant) : kind;
 }
 
@@ -105,14 +118,11 @@ StatusOr<TrainedRun> ReadTrainedRun(const std::string& runs_dir, const std::stri
   INTERLACER_ASSIGN_OR_RETURN(run.weights_sha256, Sha256OfFile(weights));
   const std::string config = run.checkpoint_dir() + "/config.json";
   INTERLACER_ASSIGN_OR_RETURN(run.config_sha256, Sha256OfFile(config));
-  INTERLACER_ASSIGN_OR_RETURN(run.config, ReadJsonFile(config));
-  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json whole, ReadJsonFile(run.dir + "/run.json"));
+  INTERLACER_ASSIGN_OR_RETURN(run.config, ReadObject(config));
+  const std::string settings = run.dir + "/run.json";
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json whole, ReadObject(settings));
   run.training = whole.value("training", nlohmann::json::object());
-  const std::string got = VariantOf(run.config);
-  if (got != variant) {
-    return Mismatch(reason::CONFIG_INVALID, run.checkpoint_dir() + ": network.local.kind", variant,
-                    got);
-  }
+  INTERLACER_RETURN_IF_ERROR(JsonObject::Make(run.training, settings + ": training").status());
   INTERLACER_RETURN_IF_ERROR(ReadInputs(&run));
   INTERLACER_RETURN_IF_ERROR(ReadLog(&run));
   INTERLACER_RETURN_IF_ERROR(CheckFinished(weights, &run));
@@ -134,22 +144,25 @@ nlohmann::json WithoutRate(nlohmann::json training) {
   return training;
 }
 
+Status CheckNoDifference(const nlohmann::json& reference, const nlohmann::json& got,
+                         const std::string& place, const std::string& reference_name) {
+  const nlohmann::json patch = nlohmann::json::diff(reference, got);
+  if (patch.empty()) return Status::Ok();
+  return Mismatch(reason::CONFIG_INVALID, place,
+                  "that of " + reference_name + " but for the kind of the local layer",
+                  "another " + patch[0]["path"].get<std::string>());
+}
+
 Status CheckEqualButForVariant(const TrainedRun& reference, const TrainedRun& run) {
-  const auto check = [&](const nlohmann::json& a, const nlohmann::json& b, const char* what) {
-    const nlohmann::json patch = nlohmann::json::diff(a, b);
-    if (patch.empty()) return Status::Ok();
-    return Mismatch(reason::CONFIG_INVALID, run.dir + ": " + what,
-                    "that of " + reference.name() + " but for the kind of the local layer",
-                    "another " + patch[0].value("path", ""));
-  };
-  const bool is_ffn_variant =
-      reference.variant == kNoLocalVariant || run.variant == kNoLocalVariant;
-  INTERLACER_RETURN_IF_ERROR(check(WithoutVariant(reference.config, is_ffn_variant),
-                                   WithoutVariant(run.config, is_ffn_variant), "model"));
-  INTERLACER_RETURN_IF_ERROR(
-      check(WithoutRate(reference.training), WithoutRate(run.training), "training"));
+  INTERLACER_RETURN_IF_ERROR(CheckVariantModel(
+      {run.dir, run.variant, run.config}, {reference.name(), reference.variant, reference.config}));
+  INTERLACER_RETURN_IF_ERROR(CheckNoDifference(WithoutRate(reference.training),
+                                               WithoutRate(run.training), run.dir + ": training",
+                                               reference.name()));
   const bool are_known = !reference.inputs.is_null() && !run.inputs.is_null();
-  return are_known ? check(reference.inputs, run.inputs, "inputs") : Status::Ok();
+  return are_known ? CheckNoDifference(reference.inputs, run.inputs, run.dir + ": inputs",
+                                       reference.name())
+                   : Status::Ok();
 }
 
 /// A run given twice would count as two.
@@ -194,6 +207,19 @@ double TrainedRun::EarlierCpuSeconds() const {
     seconds += static_cast<double>(stage.steps) * stage.step_s;
   }
   return seconds;
+}
+
+Status CheckVariantModel(const VariantModel& model, const VariantModel& reference) {
+  const std::string got = VariantOf(model.config);
+  if (got != model.variant) {
+    return Mismatch(reason::CONFIG_INVALID, model.place + ": network.local.kind", model.variant,
+                    got);
+  }
+  const bool is_ffn_variant =
+      reference.variant == kNoLocalVariant || model.variant == kNoLocalVariant;
+  return CheckNoDifference(WithoutVariant(reference.config, is_ffn_variant),
+                           WithoutVariant(model.config, is_ffn_variant), model.place + ": model",
+                           reference.place);
 }
 
 StatusOr<std::vector<TrainedRun>> ReadTrainedRuns(const std::string& runs_dir,

@@ -51,6 +51,15 @@ struct TrainedRun {
   double EarlierCpuSeconds() const;
 };
 
+/// The whole configuration of a variant's model, with what errors call it.
+struct VariantModel {
+  std::string place, variant;
+  nlohmann::json config;
+};
+/// Refuses a model that is no such variant, and one that differs from `reference` in more than what
+/// a variant may change.
+Status CheckVariantModel(const VariantModel& model, const VariantModel& reference);
+
 /// By variant, then by seed, in the order given, without the runs named in `left_out`.
 StatusOr<std::vector<TrainedRun>> ReadTrainedRuns(const std::string& runs_dir,
                                                   const std::vector<std::string>& variants,

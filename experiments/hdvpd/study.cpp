@@ -89,10 +89,11 @@ StatusOr<Study> Study::Read(const StudySetup& setup, const std::vector<TrainedRu
     if (!left_out.contains(&episode)) study.episodes_.push_back(episode);
   }
   if (!study.runs_.empty() && !study.episodes_.empty()) return study;
+  const std::vector<std::string> failures = FailureLines(study.failures_);
+  const std::string why = failures.empty() ? "none is left to take part" : failures.back();
   const std::string missing =
       study.runs_.empty() ? "no run could be evaluated: " : "every episode failed for some run: ";
-  return NotFound(reason::FILE_NOT_FOUND, missing + FailureLines(study.failures_).back())
-      .WithField(setup.output_dir);
+  return NotFound(reason::FILE_NOT_FOUND, missing + why).WithField(setup.output_dir);
 }
 
 std::vector<std::string> Study::variants() const {

@@ -3,6 +3,7 @@
 /// A page of the experiments on masks: claims with verdicts, charts, tables and points, as HTML,
 /// JSON and CSV. Pure functions, thread-safe.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,10 @@ struct MaskPage {
 /// How a page was made.
 struct MaskProvenance {
   bool is_quick = false;
+  /// What bounds the lengths, as in MaskRun: pages of other bounds are not of one study.
+  std::int64_t longest = 0;
+  double limit_s = 0;
+  std::int64_t most_bytes = 0;
   int cores = 1;
   /// Processes that wanted a core, on average over a minute, before and after.
   double load_before = 0, load_after = 0;
@@ -39,6 +44,8 @@ struct MaskProvenance {
   std::string command;
   std::string created_time;
 };
+
+nlohmann::ordered_json BoundsToJson(const MaskProvenance& provenance);
 
 /// "2 of 5 claims do not hold, 1 is undecided."
 std::string CountText(const std::vector<MaskClaim>& claims);

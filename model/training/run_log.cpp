@@ -19,9 +19,10 @@ std::string KeptLines(const std::string& path, std::int64_t last_step) {
   std::string kept, line;
   while (std::getline(old, line)) {
     const auto record = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (record.is_discarded() || !record.contains("step")) break;
-    if (record["step"].get<std::int64_t>() > last_step) break;
-    if (record.value("kind", "") == "end") continue;
+    if (!record.is_object() || !record.contains("step")) break;
+    const nlohmann::json& step = record["step"];
+    if (!step.is_number_integer() || step > last_step) break;
+    if (record.value("kind", nlohmann::json()) == "end") continue;
     kept += line + "\n";
   }
   return kept;

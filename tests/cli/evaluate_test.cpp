@@ -109,6 +109,20 @@ TEST_F(Evaluate, WhatNeedsNoModelRunsWithoutOne) {
   EXPECT_THAT(unknown.err, HasSubstr("oracle_motion"));
 }
 
+TEST_F(Evaluate, AFailureIsListedUnderTheEpisodesIdWhateverItsFolder) {
+  fs::rename(planes_ + "/plane_1", planes_ + "/renamed");
+  fs::resize_file(planes_ + "/renamed/depth/view_1/000000.png", 40);
+  const std::string out = folder_.File("out"), merged = folder_.File("merged");
+  EXPECT_EQ(Run(out, WithModel()).exit_code, 3);
+  const auto results = nlohmann::json::parse(FilesOf(out)["results.json"]);
+  ASSERT_EQ(results["failures"].size(), 1u);
+  EXPECT_EQ(results["failures"][0]["episode"], "plane_1");
+  const ProcessResult merge = Run(merged, {"--merge", out});
+  EXPECT_EQ(merge.exit_code, 3) << "the failure, not a missing shard: " << merge.err;
+  EXPECT_EQ(nlohmann::json::parse(FilesOf(merged)["results.json"])["failures"],
+            results["failures"]);
+}
+
 TEST_F(Evaluate, ResumptionForgetsFailuresAndMixesNothing) {
   const std::string out = folder_.File("out");
   const auto evaluate = [&](const Words& more) {

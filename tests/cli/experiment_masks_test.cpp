@@ -72,6 +72,9 @@ TEST(ExperimentMasks, MakesEveryPageAndKeepsFinishedOnes) {
   const ProcessResult other = RunVerb({"experiment", "masks", "-o", out, "--pages", "sparsity"});
   EXPECT_NE(other.exit_code, 0);
   EXPECT_THAT(other.err, HasSubstr("--force"));
+  const ProcessResult longer = RunVerb(Masks(out, {"--pages", "sparsity", "--longest", "8192"}));
+  EXPECT_NE(longer.exit_code, 0) << "nor those of other lengths";
+  EXPECT_THAT(longer.err, HasSubstr("8192"));
 }
 
 TEST(ExperimentMasks, RefusesAPageThatIsNone) {

@@ -162,7 +162,7 @@ TEST_F(ExperimentPlanTest, AnotherPlanIsAnotherStudy) {
 
 TEST_F(ExperimentPlanTest, TwoCommandsDoNotShareAFolder) {
   fs::create_directories(out_);
-  const int lock = open((out_ + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  const int lock = open((out_ + "/.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   ASSERT_EQ(flock(lock, LOCK_EX | LOCK_NB), 0);
   const ProcessResult second = RunVerb(Command());
   EXPECT_EQ(second.exit_code, 8);
@@ -172,13 +172,62 @@ TEST_F(ExperimentPlanTest, TwoCommandsDoNotShareAFolder) {
 
 TEST_F(ExperimentPlanTest, AFailingTrainingNamesItsLog) {
   auto plan = nlohmann::json::parse(kTinyPlan);
-  plan["model"]["network"]["width"] = 33;
+  plan["model"]["data"]["cameras"][1]["name"] = "top";
   std::ofstream(plan_) << plan.dump();
   const ProcessResult failed = RunVerb(Command());
   EXPECT_NE(failed.exit_code, 0);
   // Of two that run at once, the one that the plan names first, whichever ended first.
   EXPECT_THAT(failed.err, HasSubstr("logs/appearance/9.log"));
-  EXPECT_THAT(failed.err, HasSubstr("head_count"));
+  EXPECT_THAT(failed.err, HasSubstr("CAMERA_UNKNOWN"));
+}
+
+TEST_F(ExperimentPlanTest, APlanOfWhichARunWouldBeRefusedMakesNothing) {
+  const auto tiny = nlohmann::json::parse(kTinyPlan);
+  const auto refused = [&](const char* patch, const char* run, const char* why) {
+    std::ofstream(plan_) << tiny.patch(nlohmann::json::parse(patch)).dump();
+    const ProcessResult result = RunVerb(Command());
+    EXPECT_EQ(result.exit_code, 2) << result.err;
+    EXPECT_THAT(result.err, HasSubstr(run));
+    EXPECT_THAT(result.err, HasSubstr(why));
+    EXPECT_FALSE(fs::exists(out_ + "/data"));
+    EXPECT_FALSE(fs::exists(out_ + "/plan.json")) << "so that it may be mended";
+  };
+  refused(R"([{"op": "replace", "path": "/model/network/width", "value": 33}])", "appearance/9",
+          "head_count");
+  refused(R"([{"op": "replace", "path": "/search/learning_rates/1", "value": -1}])",
+          "search/grf_exact-0-1", "learning_rate");
+  refused(R"([{"op": "replace", "path": "/stages/1/training/step_count", "value": 0}])",
+          "rollouts/grf_exact-0", "step_count");
+  refused(R"([{"op": "replace", "path": "/variants/1/models/0/network/local/kind",
+               "value": "message_passing"}])",
+          "search/none-0-0", "network.local.kind");
+  refused(R"([{"op": "add", "path": "/variants/1/models/0/tokens",
+               "value": {"fourier_octaves": 3}}])",
+          "search/none-0-0", "fourier_octaves");
+}
+
+TEST_F(ExperimentPlanTest, EpisodesThatCannotBeMadeAreSaidAndThePlanMayBeMended) {
+  auto plan = nlohmann::json::parse(kTinyPlan);
+  plan["episodes"]["task"] = "juggle";
+  std::ofstream(plan_) << plan.dump();
+  const ProcessResult failed = RunVerb(Command());
+  EXPECT_EQ(failed.exit_code, 2);
+  EXPECT_THAT(failed.err, HasSubstr("--task"));
+  EXPECT_THAT(failed.err, HasSubstr("juggle"));
+  EXPECT_FALSE(fs::exists(out_ + "/plan.json"));
+}
+
+TEST_F(ExperimentPlanTest, DataOfOtherSeedsAreNotThePlans) {
+  ASSERT_EQ(RunVerb({"simulate", "--task", "push_block", "--steps", "6", "--width", "64",
+                     "--height", "48", "--split", "train", "--seed", "3", "--episodes", "2", "-o",
+                     folder_.File("data/train"), "--quiet"})
+                .exit_code,
+            0);
+  Words command = Command();
+  command.insert(command.end(), {"--data", folder_.File("data")});
+  const ProcessResult other = RunVerb(command);
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.err, HasSubstr("the 2 episodes of the plan, got 4"));
 }
 
 TEST_F(ExperimentPlanTest, WithoutAPlanDataAndRunsAreNeeded) {

@@ -1,6 +1,9 @@
 /// `interlacer simulate` over tasks, splits and shards.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -86,6 +89,29 @@ TEST(Simulate, ResumptionKeepsNoEpisodeOfAnotherCommand) {
   std::ofstream(file) << manifest.dump(2);
   const ProcessResult kept = Simulate(other);
   EXPECT_EQ(kept.exit_code, 0) << kept.err;
+}
+
+TEST(Simulate, TwoCommandsAtOnceIntoOneFolderAreBothListed) {
+  const TempFolder folder;
+  const std::string out = folder.File("set");
+  ASSERT_EQ(Simulate({"-o", out, "--seed", "8"}).exit_code, 0);
+  const auto hash = FilesOf(out).at("dataset.json");
+  const auto time = fs::last_write_time(out + "/dataset.json");
+  ASSERT_EQ(Simulate({"-o", out, "--seed", "8", "--resume"}).exit_code, 0);
+  EXPECT_EQ(fs::last_write_time(out + "/dataset.json"), time) << "nothing new, no new file";
+  // The second waits for the first, which is at dataset.json.
+  const int lock = open((out + "/.lock").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  ChildProcess waiting(Interlacer({"simulate", "--steps", "2", "--width", "16", "--height", "16",
+                                   "-o", out, "--seed", "9", "--resume", "--quiet"}));
+  ASSERT_TRUE(Eventually([&] {
+    return fs::exists(out + "/push_block_000009/manifest.json") || !waiting.IsRunning();
+  }));
+  EXPECT_EQ(FilesOf(out).at("dataset.json"), hash);
+  EXPECT_TRUE(waiting.IsRunning());
+  close(lock);
+  EXPECT_EQ(waiting.Wait().exit_code, 0);
+  EXPECT_EQ(Must(ReadDataset(out)).splits.at("train").size(), 2u);
 }
 
 TEST(Simulate, TheSplitIsPartOfTheSceneAndOfItsName) {

@@ -107,8 +107,9 @@ TEST(FailRule, ParsesMetricStepAndThreshold) {
 }
 
 TEST(FailRule, RefusesWhatItDoesNotUnderstand) {
-  for (const char* text : {"", "ssim", "ssim <", "ssim@ < 1", "ssim@x < 1", "ssim@-1 < 1",
-                           "lpips < 0", "ssim < one", "< 3"}) {
+  for (const char* text :
+       {"", "ssim", "ssim <", "ssim@ < 1", "ssim@x < 1", "ssim@-1 < 1", "lpips < 0", "ssim < one",
+        "< 3", "ssim < nan", "ssim > inf", "ssim@4294967304 < 1"}) {
     EXPECT_EQ(ParseFailRule(text).status().reason(), reason::ARGUMENT_INVALID) << text;
   }
 }

@@ -45,6 +45,9 @@ TEST(Results, RefusesOtherSchemasAndNewerVersions) {
   document["schema"] = "interlacer.episode";
   EXPECT_EQ(ParseResults(document).status().reason(), reason::SCHEMA_INVALID);
   document = ResultsToJson(MakeResults(1, 1));
+  document["model"]["weights_sha256"] = 5;
+  EXPECT_EQ(ParseResults(document).status().field(), "model.weights_sha256");
+  document = ResultsToJson(MakeResults(1, 1));
   document["values"][1].erase("step");
   EXPECT_EQ(ParseResults(document).status().field(), "values[1].step");
 }

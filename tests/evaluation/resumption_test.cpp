@@ -30,6 +30,7 @@ TEST(CheckResumable, NamesTheFirstDifference) {
   EXPECT_EQ(field_of([](Results* r) { r->plan->start_step = 1; }), "start step");
   EXPECT_EQ(field_of([](Results* r) { r->plan->input_cameras = {"a", "b"}; }), "cameras");
   EXPECT_EQ(field_of([](Results* r) { r->target_background = "none"; }), "target background");
+  EXPECT_EQ(field_of([](Results* r) { r->robot_sha256 = "x"; }), "robot");
   EXPECT_EQ(field_of([](Results* r) { r->seed = 4; }), "seed");
   EXPECT_EQ(field_of([](Results* r) { r->dataset_sha256 = "x"; }), "dataset hash");
   EXPECT_EQ(field_of([](Results* r) { r->dataset_name = "x"; }), "dataset");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -19,6 +20,15 @@ TEST(NiceTicks, RoundStepsInsideTheRange) {
   EXPECT_NEAR(ticks.front(), 0.75, 1e-12);
   EXPECT_NEAR(ticks.back(), 0.90, 1e-12);
   EXPECT_THAT(NiceTicks(3, 3, 5), ElementsAre(3));
+}
+
+TEST(NiceTicks, EndsAFewRoundingsApartHaveOne) {
+  for (const double low : {0.9, 1.0, 1e300, -1e-300}) {
+    const double high = std::nextafter(low, std::numeric_limits<double>::infinity());
+    EXPECT_THAT(NiceTicks(low, high, 5), ElementsAre(low));
+  }
+  const double most = std::numeric_limits<double>::max();
+  EXPECT_THAT(NiceTicks(-most, most, 5), ElementsAre(-most)) << "the span is no number";
 }
 
 TEST(LineChart, GapsAtMissingValues) {
@@ -39,6 +49,9 @@ TEST(LineChart, SurvivesEmptyAndConstantData) {
   ChartSpec constant;
   constant.series.push_back({"flat", {0, 1}, {0.5, 0.5}, {}, {}, 0});
   EXPECT_THAT(LineChartSvg(constant), Not(HasSubstr("nan")));
+  ChartSpec nearly;
+  nearly.series.push_back({"almost flat", {0, 1}, {0.9, std::nextafter(0.9, 1)}, {}, {}, 0});
+  EXPECT_THAT(LineChartSvg(nearly), Not(HasSubstr("nan")));
   ChartSpec single;
   single.series.push_back({"dot", {4}, {0}, {}, {}, 0});
   EXPECT_THAT(LineChartSvg(single), Not(HasSubstr("nan")));

@@ -60,6 +60,17 @@ TEST(StudyPlan, ErrorsNameTheField) {
        {{"variants",
          {{{"name", "a"}, {"models", {{{"x", 1}}}}}, {{"name", "a"}, {"models", {{{"x", 1}}}}}}}}},
       {"stages", {{"stages", nlohmann::json::array()}}},
+      {"stages[0].name",
+       {{"stages",
+         {{{"name", "search"},
+           {"learning_rate_share", 1},
+           {"training", nlohmann::json::object()}}}}}},
+      {"variants[0].name",
+       {{"variants",
+         {{{"name", "../a"}, {"models", {{{"x", 1}}}}},
+          {{"name", "b"}, {"models", {{{"x", 1}}}}}}}}},
+      {"scoring.steps", {{"scoring", {{"steps", -5}}}}},
+      {"scoring.windows", {{"scoring", {{"windows", 0}}}}},
       {"misspelt", {{"misspelt", 1}}}};
   for (const auto& [field, patch] : patches) {
     nlohmann::json document = PaperPlan();

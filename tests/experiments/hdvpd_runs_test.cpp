@@ -75,6 +75,17 @@ TEST_F(TrainedRunsTest, RefusesARunThatIsNotWhatItsFolderSays) {
   EXPECT_EQ(Read({"grf_exact"}, {0}).status().reason(), reason::CONFIG_INVALID);
 }
 
+TEST_F(TrainedRunsTest, NamesAFileThatIsNoneOfARun) {
+  for (const char* file : {"checkpoint/config.json", "run.json", "inputs.json"}) {
+    WriteRun("grf_exact-0", "grf_exact");
+    std::ofstream(folder_.File("grf_exact-0") + "/" + file) << "[]";
+    const Status status = Read({"grf_exact"}, {0}).status();
+    EXPECT_EQ(status.reason(), reason::SCHEMA_INVALID) << status.ToString();
+    EXPECT_THAT(status.ToString(), HasSubstr(file));
+    std::filesystem::remove(folder_.File("grf_exact-0") + "/inputs.json");
+  }
+}
+
 TEST_F(TrainedRunsTest, RefusesACopyOfARunUnderAnotherSeed) {
   WriteRun("grf_exact-1", "grf_exact");
   WriteInputs("grf_exact-1", 0, "data", "aa");

@@ -10,6 +10,7 @@
 #include "tests/evaluation/page_checks.h"
 #include "tests/experiments/hdvpd_support.h"
 #include "tests/support/matchers.h"
+#include "tests/support/must.h"
 #include "tests/support/tolerances.h"
 
 namespace interlacer {
@@ -75,6 +76,25 @@ TEST_F(HdvpdStudyTest, DivergedRunsTakeNoPart) {
   const Study study = ReadStudy();
   EXPECT_NEAR(study.Values(kGrf, kSsim, 1, EpisodeGroup::kMoving).at("episode_2"), 0.8122,
               testing::kDoubleSumTolerance);
+}
+
+TEST_F(HdvpdStudyTest, WithoutAnyRunNothingIsRead) {
+  const auto study = Study::Read(fake_.setup, {}, fake_.episodes);
+  EXPECT_EQ(study.status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(study.status().message(), HasSubstr("none is left to take part"));
+}
+
+TEST_F(HdvpdStudyTest, AForeignFileIsNoScore) {
+  const Piece piece{&fake_.runs[0], Condition::kRecorded, &fake_.episodes.readable[0], nullptr,
+                    false};
+  ASSERT_TRUE(FindPiece(fake_.setup, piece));
+  const nlohmann::json whole = Must(ReadJsonFile(PiecePath(fake_.setup, piece)));
+  for (const char* study : {"null", "3", R"({"frames": "some"})"}) {
+    nlohmann::ordered_json file = whole;
+    file["model"]["study"] = nlohmann::json::parse(study);
+    ASSERT_TRUE(WriteJsonFile(PiecePath(fake_.setup, piece), file).ok());
+    EXPECT_FALSE(FindPiece(fake_.setup, piece)) << study;
+  }
 }
 
 TEST_F(HdvpdStudyTest, AMissingPieceIsNamed) {

@@ -37,6 +37,16 @@ TEST_F(RunLogTest, ResumeDropsLaterLinesAndACutTail) {
   EXPECT_EQ(Steps(), (std::vector<std::int64_t>{1, 2, 3, 4}));
 }
 
+TEST_F(RunLogTest, ALineThatIsNoRecordIsACutTail) {
+  for (const char* line : {"[1]", R"({"step": "two"})", R"({"kind": 3})"}) {
+    std::ofstream(path_) << R"({"kind": 3, "step": 1})"
+                         << "\n"
+                         << line << "\n";
+    const RunLog log = RunLog::Open(path_, 3).value();
+    EXPECT_EQ(Steps(), (std::vector<std::int64_t>{1})) << line;
+  }
+}
+
 TEST_F(RunLogTest, ResumeKeepsValidationLossesAndDropsTheEnd) {
   {
     RunLog log = RunLog::Open(path_, 0).value();
