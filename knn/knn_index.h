@@ -5,7 +5,7 @@
 /// Ties: smaller squared distance, then smaller index; squared distance is
 /// fma(dz,dz,fma(dy,dy,dx*dx)) in fp32 in every exact back end, so they agree to the bit. Self is
 /// excluded by index, never by distance: coincident points are each other's neighbours.
-/// Errors: INVALID_ARGUMENT NOT_FINITE if a coordinate is not finite, ARGUMENT_INVALID if k < 1.
+/// Errors: those of knn/cloud_checks.h.
 /// n <= k gives out-degree n-1; n = 0 an empty graph. Threads: const methods may run together.
 /// Source: grf-masking, App. C.3 (k = 3).
 

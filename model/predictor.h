@@ -9,7 +9,8 @@
 /// and device. Threads: one call at a time per Predictor and its scenes and rollouts (the device
 /// worker's rule); metadata() may be read from any thread.
 /// Errors: INVALID_ARGUMENT TOO_FEW_VALID_POINTS, ACTION_*; DATA_LOSS PREDICTION_NOT_FINITE;
-/// FAILED_PRECONDITION CHECKPOINT_INVALID; UNIMPLEMENTED FEATURE_NOT_BUILT.
+/// FAILED_PRECONDITION CHECKPOINT_INVALID; UNIMPLEMENTED FEATURE_NOT_BUILT; those of
+/// model/lifting/scene_views.h and model/runtime/torch_errors.h.
 
 #include <cstdint>
 #include <memory>

@@ -8,8 +8,8 @@
 /// Positions in metres, world frame. All three are differentiable in inputs and parameters; indices
 /// (neighbours, walks, anchors, gather lists) are constants of the backward pass. With the heads at
 /// zero, their initial value, Step returns the newer cloud unchanged.
-/// Determinism: equal inputs give equal bits on one device and thread count, except gradients on a
-/// CUDA device, some of which torch sums in no fixed order. Errors: c10::Error for shapes, a
+/// Determinism: equal inputs give equal bits on one device and thread count, in gradients of
+/// parameters too (on a CUDA device: docs/gpu.md, Determinism). Errors: c10::Error for shapes, a
 /// kernel's Status as StatusException (model/runtime/torch_status.h), with NOT_FINITE for positions
 /// in host memory; on a device positions are not checked, and such steps give results that are not
 /// finite. Threads: one call at a time per model. Source: hd-vpd; grf-masking, Sec. 4 and App.
@@ -61,7 +61,7 @@ class WorldModel : public torch::nn::Module {
   OrderedStep Order(const StepInput& input) const;
 
   /// `origins_m`, `directions` [r,3], unit directions; `jitter` [r,samples] in [0,1) or undefined
-  /// for the middle of each stratum. `range` replaces near and far of the configuration.
+  /// for the middle of each stratum. `renderer` replaces that of the configuration.
   RenderedRays RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,
                           const torch::Tensor& directions, const torch::Tensor& jitter);
   RenderedRays RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,

@@ -35,7 +35,6 @@ struct TrainOptions {
   std::uint64_t seed = 0;
   bool resume = false;
   bool overwrite = false;
-  bool validate = true;
   /// With several processes on a machine, each uses the device of its local rank.
   DeviceRequest device = DeviceRequest::kCpu;
   /// The program's (model/cuda/built_backend.h); without one there is no CUDA device.

@@ -251,7 +251,7 @@ StatusOr<TrainingRecord> TrainingRun::OneStep(std::int64_t step, SamplePrefetche
 
 Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
   const int count = config_.training.validation_sample_count;
-  if (!options_.validate || count == 0 || !source_->Has(Split::kValidation)) return Status::Ok();
+  if (count == 0 || !source_->Has(Split::kValidation)) return Status::Ok();
   torch::NoGradGuard no_grad;
   const std::int64_t step = std::max<std::int64_t>(steps_done - 1, 0);
   ValidationRecord record;
@@ -284,8 +284,8 @@ Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
   return log->Write(record);
 }
 
-/// Validates and saves with the averaged weights, if there are any. Saving comes first: a run that
-/// is killed between the two then resumes before the validation, not after one whose result is
+/// Validates and saves with the averaged weights, if there are any. Validating comes first: a run
+/// that is killed between the two then resumes before the validation, not after one whose result is
 /// lost.
 Status TrainingRun::ValidateAndSave(std::int64_t steps_done, bool validates, bool saves,
                                     RunLog* log) {

@@ -154,7 +154,6 @@ StatusOr<TrainingConfig> ParseTraining(const JsonObject& o, TrainingConfig c) {
 /// of one step follows; long rollouts at the end teach particles at rest to stay, which shorter
 /// ones do not. The last steps of the first and the last part are small and weights are averaged,
 /// because the gradient of one sequence is noisy.
-/// averaged: one sequence is a noisy judge of a step.
 TrainingConfig SmallTraining() {
   TrainingConfig c;
   c.step_count = 3600;

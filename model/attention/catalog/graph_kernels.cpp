@@ -165,7 +165,7 @@ std::vector<MechanismInfo> GraphKernelMechanisms() {
            "Power series of the graph's W: M = sum of alpha_k W^k, or Phi Phi^T with Phi = sum of "
            "f_k W^k. W: the given weights, or 1 / sqrt(d_i d_j).",
            "dense O(L^2 (degree L + m + dv)); fastmult O(degree E m dv)",
-           "grf-masking, Eq. 3 and 8",
+           "grf-masking, Eq. 4 and Remark 3.1",
            {"graph"},
            Joined({Word("param", {"alpha", "f"}, "which coefficients are parameters"),
                    Flag("keep_powers", false,

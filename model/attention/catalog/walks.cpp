@@ -308,7 +308,7 @@ std::vector<MechanismInfo> WalkMechanisms() {
       Masked({"grf_exact",
               "The mean of grf_asym: all walks of up to so many hops, enumerated.",
               "O(L row (m + dv))",
-              "grf-masking, Eq. 3 and App. C.3",
+              "grf-masking, Eq. 4 and App. C.3",
               {"graph"},
               Joined(Joined(CoefficientOptions(), SignOptions()),
                      {Integer("hops", 3, 0, 64, "hops of a walk at most"), DegreesOption(),

@@ -8,7 +8,7 @@
 /// header of the mask says that it holds up to a stated error. All is differentiable in x and in
 /// the tensors that the mask was built from. Errors: torch's and StatusException; the entry points
 /// of core/attention.h turn both into Status. Thread-safety: const methods may run together.
-/// Source: gkat, Sec. 3 (masks with fast products); grf-masking, Eq. 3.
+/// Source: gkat, Sec. 3 (masks with fast products); grf-masking, Eq. 2.
 
 #include <torch/types.h>
 

@@ -11,7 +11,7 @@
 /// By a series in W, cut where the rest is below 1e-12.
 /// Deconvolution: f with sum over p of f_p f_{k-p} = alpha_k, so that M = Phi Phi^T for symmetric W
 /// and Phi = sum over k of f_k W^k. Needs alpha_0 > 0.
-/// Thread-safety: pure functions. Source: grf-masking, Eq. 3 and 8; general-grf, Table 1.
+/// Thread-safety: pure functions. Source: grf-masking, Eq. 4 and Remark 3.1; general-grf, Table 1.
 
 #include <torch/types.h>
 
