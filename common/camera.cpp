@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -11,6 +12,7 @@
 namespace interlacer {
 namespace {
 
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kUndistortTolerance = 1e-10;
 constexpr int kUndistortIterations = 50;
 /// Bounds of cameras whose rays keep their length and place in float32: wide of anything that is
@@ -183,6 +185,12 @@ Vec3d Unproject(const Camera& camera, double u_px, double v_px, double depth_m) 
 
 ProjectedPixel Project(const Camera& camera, const Vec3d& point_world_m) {
   const Vec3d p = Apply(Inverse(camera.world_from_camera), point_world_m);
+  if (camera.distortion_model != DistortionModel::kNone) {
+    const double x = p[0] / p[2], y = p[1] / p[2];
+    const Distorted d = Distort(camera.distortion_coefficients, x, y);
+    const bool is_folded = d.dx_dx * d.dy_dy - d.dx_dy * d.dy_dx <= 0 || d.x * x + d.y * y < 0;
+    if (is_folded) return {kNaN, kNaN, p[2]};
+  }
   const auto pixel = PixelOfRay(camera, p[0] / p[2], p[1] / p[2]);
   return {pixel[0], pixel[1], p[2]};
 }

@@ -50,6 +50,8 @@ struct ProjectedPixel {
   double v_px = 0;
   double depth_m = 0;  ///< z in the camera frame; <= 0 is behind the camera
 };
+/// NaN where the lens model turns over: it has left the image and comes back into it with rays that
+/// the lens does not see.
 ProjectedPixel Project(const Camera& camera, const Vec3d& point_world_m);
 
 }  // namespace interlacer

@@ -14,7 +14,6 @@
 namespace interlacer {
 namespace {
 
-constexpr int kMaxStepCount = 1000000;
 constexpr char kStepPlaceholder[] = "%06d";
 constexpr std::size_t kMaxNameBytes = 64;
 

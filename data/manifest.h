@@ -23,6 +23,9 @@ inline constexpr int kEpisodeSchemaVersion = 1;
 std::string_view EpisodeKindName(EpisodeKind kind);
 std::string_view ActionKindName(ActionKind kind);
 
+/// Of an episode.
+inline constexpr int kMaxStepCount = 1000000;
+
 StatusOr<EpisodeManifest> ParseManifest(const nlohmann::json& document);
 StatusOr<EpisodeManifest> ReadManifest(const std::string& episode_dir);
 nlohmann::ordered_json ManifestToJson(const EpisodeManifest& manifest);

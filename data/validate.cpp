@@ -7,6 +7,7 @@
 #include <map>
 #include <numbers>
 #include <optional>
+#include <set>
 #include <span>
 #include <system_error>
 
@@ -393,8 +394,15 @@ class Validator {
   /// Files that no hash covers, and listed files that no frame check has opened.
   void CheckFolder() {
     const auto& listed = episode_.ListedFiles();
+    std::set<std::string> frames;  // which were read
+    for (const EpisodeCamera& camera : manifest_.cameras) {
+      for (int step = 0; step < manifest_.step_count; ++step) {
+        frames.insert(FramePath(camera.color_pattern, step));
+        frames.insert(FramePath(camera.depth_pattern, step));
+      }
+    }
     for (const auto& [path, hash] : listed) {
-      if (path.ends_with(".png")) continue;  // frames were read
+      if (frames.contains(path)) continue;
       if (const auto bytes = episode_.ReadFile(path); !bytes.ok()) {
         report_->errors.push_back(bytes.status());
       }

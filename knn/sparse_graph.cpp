@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
 
+#include "common/number_text.h"
 #include "common/thread_pool.h"
 #include "knn/cloud_checks.h"
 #include "knn/squared_distance.h"
@@ -13,6 +15,8 @@ namespace interlacer {
 namespace {
 
 constexpr std::int64_t kRootsPerChunk = 256;
+/// Some 2000 a point of the largest clouds in use.
+constexpr std::int64_t kMaxWalks = std::int64_t{1} << 28;
 
 Status CheckSize(std::int64_t n) {
   if (n <= kMaxCloudPoints) return Status::Ok();
@@ -46,6 +50,22 @@ struct WeightedEntry {
   int hops;
   double load;
 };
+
+/// Walks from all roots. A node that is near to very many has walks from each to each of them.
+double CountWalks(const SparseGraph& graph) {
+  const auto nodes = static_cast<std::size_t>(graph.n);
+  std::vector<double> walks(nodes, 1.0), longer(nodes);
+  for (int hop = 0; hop < kMaxHops; ++hop) {
+    longer.assign(nodes, 1.0);
+    for (std::size_t i = 0; i < nodes; ++i) {
+      for (std::int32_t edge = graph.offsets[i]; edge < graph.offsets[i + 1]; ++edge) {
+        longer[i] += walks[static_cast<std::size_t>(graph.neighbors[edge])];
+      }
+    }
+    walks.swap(longer);
+  }
+  return std::accumulate(walks.begin(), walks.end(), 0.0);
+}
 
 /// All walks of a root, one entry a walk.
 void EnumerateWalks(const SparseGraph& graph, std::span<const float> edge_weights,
@@ -167,6 +187,13 @@ StatusOr<WeightedWalkLists> BuildWeightedWalkLists(const SparseGraph& graph,
     return Mismatch(reason::SHAPE_MISMATCH, "edge_weights",
                     std::to_string(graph.neighbors.size()) + " values",
                     std::to_string(edge_weights.size()));
+  }
+  if (const double walks = CountWalks(graph); walks > kMaxWalks) {
+    return OutOfRange(reason::ARGUMENT_INVALID,
+                      "graph.neighbors: expected at most " + std::to_string(kMaxWalks) +
+                          " walks, got " + NumberText(walks) +
+                          "; do many points share one place, so that it is a neighbour of all?")
+        .WithField("graph.neighbors");
   }
   WeightedWalkLists lists;
   lists.n = graph.n;

@@ -35,7 +35,8 @@ StatusOr<SparseGraph> Symmetrised(const KnnGraph& graph);
 StatusOr<std::vector<float>> EdgeWeights(const SparseGraph& graph, EdgeWeight weight,
                                          std::span<const float> positions_m);
 /// As BuildWalkLists (knn/walk_lists.h) with loads[e,t] = sum over t-hop walks of the product of
-/// their edge weights.
+/// their edge weights. OUT_OF_RANGE where there are too many walks to list, as where very many
+/// nodes have one neighbour in common that names them all.
 StatusOr<WeightedWalkLists> BuildWeightedWalkLists(const SparseGraph& graph,
                                                    std::span<const float> edge_weights);
 

@@ -13,6 +13,10 @@ constexpr double kMaxDiscRadiusPx = 64;
 /// Calls visit(pixel index) for the pixels of a disc that lie in the image.
 template <typename Visit>
 void VisitDisc(const Camera& camera, double u_px, double v_px, double radius_px, Visit visit) {
+  // Such a disc may lie where no int counts rows and columns.
+  const bool is_outside = u_px + radius_px < 0 || u_px - radius_px > camera.width_px ||
+                          v_px + radius_px < 0 || v_px - radius_px > camera.height_px;
+  if (is_outside) return;
   const int first_row = static_cast<int>(std::max(std::ceil(v_px - radius_px), 0.0));
   const int last_row =
       static_cast<int>(std::min(std::floor(v_px + radius_px), camera.height_px - 1.0));

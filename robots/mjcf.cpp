@@ -189,6 +189,11 @@ class MjcfReader {
   void FollowEqualities() {
     for (int e = 0; e < model_->neq; ++e) {
       const mjtNum* const a = model_->eq_data + mjNEQDATA * e;
+      if (!model_->eq_active0[e]) {
+        draft_.notes.push_back("constraint '" + Name(model_, mjOBJ_EQUALITY, e, "equality") +
+                               "' is left out: it is not active");
+        continue;
+      }
       const bool is_linear = a[2] == 0 && a[3] == 0 && a[4] == 0;
       const bool is_joint = model_->eq_type[e] == mjEQ_JOINT;
       const int link = is_joint ? link_of_joint_[model_->eq_obj1id[e]] : -1;

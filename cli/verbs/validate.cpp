@@ -117,9 +117,17 @@ StatusOr<ExitCode> RunValidate(const ValidateArguments& arguments, const VerbCon
   DatasetCoverageCheck whole;
   for (const std::string& dir : episodes) {
     if (context.stop().stop_requested()) return Cancelled("stopped");
-    INTERLACER_ASSIGN_OR_RETURN(
-        const ValidationReport report,
-        ValidateEpisode(dir, {.verify_hashes = !arguments.no_hash, .stop = context.stop()}));
+    StatusOr<ValidationReport> opened =
+        ValidateEpisode(dir, {.verify_hashes = !arguments.no_hash, .stop = context.stop()});
+    if (opened.status().code() == StatusCode::kCancelled) return opened.status();
+    // What of one episode cannot be opened says nothing of the others.
+    ValidationReport report;
+    if (opened.ok()) {
+      report = *std::move(opened);
+    } else {
+      report.episode_id = std::filesystem::path(dir).filename().string();
+      report.errors.push_back(opened.status());
+    }
     json.push_back(ToJson(report));
     text += ValidationText(report);
     is_ok = is_ok && report.ok();

@@ -151,17 +151,22 @@ class Search {
     if (!options_.budget_s) return Status::Ok();
     const bool has_spread = OutputOfTerms(terms_, options_).include_spread;
     const int steps = options_.horizon * (has_spread ? kSpreadStepCount : 1);
-    const double one_s = source_->CostS(1, steps);
-    const double each_s = std::max(1e-9, source_->CostS(2, steps) - one_s);
-    const double fits = (*options_.budget_s / options_.iterations - (one_s - each_s)) / each_s;
-    if (fits < 2) {
+    const auto cost_s = [&](int count) {
+      return options_.iterations * source_->CostS(count, steps);
+    };
+    if (cost_s(2) > *options_.budget_s) {
       return Mismatch(reason::ARGUMENT_INVALID, "budget_s",
-                      "at least " + NumberText(options_.iterations * (one_s + each_s)) +
-                          " s for two candidates",
+                      "at least " + NumberText(cost_s(2)) + " s for two candidates",
                       NumberText(*options_.budget_s));
     }
-    if (fits >= options_.candidate_count) return Status::Ok();
-    plan->candidate_count = static_cast<int>(fits);
+    // Costs rise with the count, of several servers in steps.
+    int fits = 2, count = options_.candidate_count;
+    if (cost_s(count) <= *options_.budget_s) return Status::Ok();
+    while (count - fits > 1) {
+      const int middle = fits + (count - fits) / 2;
+      (cost_s(middle) <= *options_.budget_s ? fits : count) = middle;
+    }
+    plan->candidate_count = fits;
     AddNote(std::to_string(plan->candidate_count) + " of " +
                 std::to_string(options_.candidate_count) + " candidates fit " +
                 NumberText(*options_.budget_s) + " s",

@@ -25,9 +25,9 @@ StatusOr<std::shared_ptr<Message>> Parse(const MessageTopic& topic,
 
 template <typename Message>
 std::int64_t StampOf(const Message& message) {
-  // Stamps that no int64 holds become the last that it does.
+  // Farther ones become the farthest, so that an int64 holds the difference of any two.
   constexpr std::int64_t kMostSeconds =
-      std::numeric_limits<std::int64_t>::max() / kNanosecondsPerSecond - 1;
+      std::numeric_limits<std::int64_t>::max() / kNanosecondsPerSecond / 2 - 1;
   return std::clamp<std::int64_t>(message.timestamp().seconds(), -kMostSeconds, kMostSeconds) *
              kNanosecondsPerSecond +
          message.timestamp().nanos();

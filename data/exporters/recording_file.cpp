@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/duration.h"
 #include "data/bags/foxglove_messages.h"
 #include "data/bags/ros_messages.h"
 
@@ -46,6 +47,13 @@ Status RecordingFile::WriteFoxglove(const std::string& topic, const char* schema
 
 Status RecordingFile::WriteRos(const std::string& topic, const char* type, std::int64_t time_ns,
                                const std::vector<std::uint8_t>& message) {
+  constexpr std::int64_t kEndNs = (std::int64_t{1} << 31) * kNanosecondsPerSecond;
+  if (time_ns < -kEndNs || time_ns >= kEndNs) {
+    return Mismatch(reason::TIMESTAMP_INVALID, topic,
+                    "seconds that 32 bits hold, as messages of ROS 2 have them; without a profile "
+                    "times may be later",
+                    std::to_string(time_ns / kNanosecondsPerSecond) + " s");
+  }
   auto channel = channels_.find(topic);
   if (channel == channels_.end()) {
     const std::string definition = RosDefinition(type);

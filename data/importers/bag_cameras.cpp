@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "common/duration.h"
 #include "common/number_text.h"
 #include "data/importers/match_times.h"
 #include "data/importers/metre_units.h"
@@ -313,13 +314,17 @@ std::vector<std::int64_t> Stamps(const BagTopic& topic) {
   return times_ns;
 }
 
-/// Drivers that leave headers empty give images no time.
+/// Drivers that leave headers empty, or as they were at the start, give images no time.
 Status CheckStamps(const BagTopic& topic) {
-  if (topic.images.size() < 2 || topic.images.back().stamp_ns != 0) return Status::Ok();
-  return Mismatch(reason::TIMESTAMP_INVALID, topic.topic.name,
-                  "stamps in the headers, by which colour, depth and poses belong together; set "
-                  "header.stamp in the driver",
-                  "0 in all " + std::to_string(topic.images.size()));
+  const bool is_stuck =
+      topic.images.size() >= 2 && topic.images.front().stamp_ns == topic.images.back().stamp_ns;
+  if (!is_stuck) return Status::Ok();
+  return Mismatch(
+      reason::TIMESTAMP_INVALID, topic.topic.name,
+      "stamps in the headers, by which colour, depth and poses belong together; set "
+      "header.stamp in the driver",
+      NumberText(static_cast<double>(topic.images.front().stamp_ns) / kNanosecondsPerSecond) +
+          " s in all " + std::to_string(topic.images.size()));
 }
 
 Status AddFrames(BagCamera* camera, int* unpaired_count) {

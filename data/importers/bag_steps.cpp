@@ -9,6 +9,7 @@
 #include "common/transforms.h"
 #include "data/importers/bag_world.h"
 #include "data/importers/match_times.h"
+#include "data/manifest.h"
 #include "robots/forward_kinematics.h"
 
 namespace interlacer {
@@ -87,8 +88,17 @@ class StepFinder {
                           SecondsText(camera.spacing_ns) + " s",
                       SecondsText(found_.step_ns) + " s");
     }
-    for (std::int64_t time = *begin; time <= last_ns; time += found_.step_ns)
-      moments.push_back(time);
+    // A clock that was set while recording makes ages of steps, of which few have data.
+    const std::int64_t count = (last_ns - *begin) / found_.step_ns + 1;
+    if (count > kMaxStepCount) {
+      return Mismatch(reason::TIMESTAMP_INVALID, base.color->topic.name,
+                      "at most " + std::to_string(kMaxStepCount) +
+                          " steps; was the clock set while this was recorded? Cut the recording "
+                          "there",
+                      std::to_string(count) + ", from " + SecondsText(*begin) + " s to " +
+                          SecondsText(last_ns) + " s");
+    }
+    for (std::int64_t i = 0; i < count; ++i) moments.push_back(*begin + i * found_.step_ns);
     return moments;
   }
 

@@ -10,12 +10,10 @@
 #include "common/number_text.h"
 #include "common/transforms.h"
 #include "data/importers/metre_units.h"
+#include "data/manifest.h"
 
 namespace interlacer {
 namespace {
-
-/// What a manifest takes; asked before anything is made for every step that a file claims.
-constexpr std::int64_t kMaxStepCount = 1'000'000;
 
 constexpr std::string_view kImageEnd = "_image", kDepthEnd = "_depth";
 /// A z-buffer lies here nearly everywhere; a scene in metres hardly does.
@@ -35,6 +33,7 @@ Status CheckShapes(const Hdf5View& view, std::int64_t steps) {
   const bool is_image = image.size() == 4 && image[3] == 3 && !view.image.is_float &&
                         view.image.item_bytes == 1 && image[0] > 0 && image[1] > 0 &&
                         image[2] > 0 && image[1] <= most && image[2] <= most;
+  // Asked before anything is made for every step that a file claims.
   if (!is_image || image[0] != steps || steps > kMaxStepCount) {
     return Mismatch(reason::SHAPE_MISMATCH, view.image.path,
                     "[steps,height,width,3] of uint8, as many steps as the first camera and at "

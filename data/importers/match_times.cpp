@@ -15,8 +15,10 @@ std::vector<int> MatchTimes(std::span<const std::int64_t> a, std::span<const std
   std::vector<Candidate> candidates;
   std::size_t first = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
+    if (i > 0 && a[i] == a[i - 1]) continue;
     while (first < b.size() && b[first] < a[i] - limit_ns) ++first;
     for (std::size_t k = first; k < b.size() && b[k] <= a[i] + limit_ns; ++k) {
+      if (k > first && b[k] == b[k - 1]) continue;
       candidates.push_back({std::abs(b[k] - a[i]), static_cast<int>(i), static_cast<int>(k)});
     }
   }

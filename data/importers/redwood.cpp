@@ -157,7 +157,7 @@ StatusOr<ImportReport> ImportRedwood(const ImportOptions& options) {
                                              images.pairs.size() - used + images.unpaired.size());
   AddFindings(images, posed, &recording);
   AddLostPoses(trajectory.lost_count, &recording);
-  const std::string up = TurnUpAxisToZ(&recording.frames);
+  const std::string up = TurnUpAxisToZ(recording.camera.fy_px < 0, &recording.frames);
   recording.notes.insert(
       recording.notes.end(),
       {"poses: " + fs::path(file).filename().string() +

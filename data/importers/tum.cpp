@@ -37,12 +37,14 @@ std::vector<int> MatchDepth(const std::vector<TumImage>& color,
   std::vector<Candidate> candidates;
   std::size_t first = 0;
   for (std::size_t c = 0; c < color.size(); ++c) {
+    if (c > 0 && color[c].time_s == color[c - 1].time_s) continue;
     while (first < depth.size() && depth[first].time_s < color[c].time_s - kMaxDepthOffsetS) {
       ++first;
     }
     for (std::size_t d = first; d < depth.size(); ++d) {
       const double offset_s = std::abs(depth[d].time_s - color[c].time_s);
       if (depth[d].time_s > color[c].time_s + kMaxDepthOffsetS) break;
+      if (d > first && depth[d].time_s == depth[d - 1].time_s) continue;
       candidates.push_back({offset_s, static_cast<int>(c), static_cast<int>(d)});
     }
   }

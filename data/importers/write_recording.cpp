@@ -182,11 +182,12 @@ void AddLostPoses(int count, ImportedRecording* recording) {
        std::to_string(count) + " poses without tracking (zeros or not finite) were left out", ""});
 }
 
-std::string TurnUpAxisToZ(std::vector<ImportFrame>* frames) {
+std::string TurnUpAxisToZ(bool has_y_up, std::vector<ImportFrame>* frames) {
   Vec3d up{0, 0, 0};
+  const double down = has_y_up ? -1 : 1;
   for (const ImportFrame& frame : *frames) {
     const Matrix4d m = ToMatrix(frame.world_from_camera);
-    for (int axis = 0; axis < 3; ++axis) up[axis] -= m[4 * axis + 1];  // camera y points down
+    for (int axis = 0; axis < 3; ++axis) up[axis] -= down * m[4 * axis + 1];
   }
   int axis = 0;
   for (int i = 1; i < 3; ++i) {

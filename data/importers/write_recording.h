@@ -49,7 +49,8 @@ void SetCamera(const Intrinsics& camera, const ImportOptions& options, double fo
 void AddLostPoses(int count, ImportedRecording* recording);
 
 /// World frames of reconstructions have any axis up. Turns all poses so that the signed axis
-/// nearest to the cameras' mean upward direction becomes z; gives the axis, such as "-y".
-std::string TurnUpAxisToZ(std::vector<ImportFrame>* frames);
+/// nearest to the cameras' mean upward direction becomes z; gives the axis, such as "-y". The y
+/// axis of cameras points down, or up where their focal lengths are negative.
+std::string TurnUpAxisToZ(bool has_y_up, std::vector<ImportFrame>* frames);
 
 }  // namespace interlacer

@@ -197,8 +197,10 @@ StatusOr<Scores> Score(Chooser chooser, const std::vector<TrialMotion>& motions,
   return scores;
 }
 
-/// The least, or 0 where none gains `least_gain_m` against keeping still, the first.
-int Choose(const std::vector<double>& end_m, double least_gain_m) {
+/// The least, or 0 where none gains `least_gain_m` against keeping still, the first; while that is
+/// not scored, NaN, it counts as where the object is.
+int Choose(std::vector<double> end_m, double here_m, double least_gain_m) {
+  if (std::isnan(end_m[0])) end_m[0] = here_m;
   int chosen = 0;
   for (int i = 1; i < static_cast<int>(end_m.size()); ++i) {
     if (end_m[i] < end_m[chosen]) chosen = i;
@@ -284,7 +286,7 @@ StatusOr<TrialResult> RunTrial(const ClosedLoopOptions& options, Chooser chooser
       INTERLACER_ASSIGN_OR_RETURN(const Scores scores,
                                   Score(chooser, motions, &trial, goal, backend, limit));
       if (stop.stop_requested()) return Cancelled("stopped");
-      decision.chosen = Choose(scores.end_m, least_gain_m);
+      decision.chosen = Choose(scores.end_m, goal.DistanceTo(trial.ObjectM()), least_gain_m);
       decision.particle_count = scores.particle_count;
       decision.scored_count = scores.scored_count;
       if (chooser != Chooser::kTool) {

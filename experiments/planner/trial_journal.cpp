@@ -28,12 +28,16 @@ StatusOr<TrialJournal> TrialJournal::Open(const std::string& path, const ClosedL
   TrialJournal journal(path);
   if (path.empty()) return journal;
   const std::string first = FirstLine(study);
-  if (!std::filesystem::exists(path)) {
-    INTERLACER_RETURN_IF_ERROR(journal.Append(first));
+  std::string text;
+  if (std::filesystem::exists(path)) {
+    INTERLACER_ASSIGN_OR_RETURN(text, ReadTextFile(path));
+  }
+  const std::size_t last_break = text.rfind('\n');
+  // A command that was killed at its first line has left a part of it.
+  if (last_break == std::string::npos && first.starts_with(text)) {
+    INTERLACER_RETURN_IF_ERROR(WriteFileAtomic(path, first + "\n"));
     return journal;
   }
-  INTERLACER_ASSIGN_OR_RETURN(std::string text, ReadTextFile(path));
-  const std::size_t last_break = text.rfind('\n');
   text.resize(last_break == std::string::npos ? 0 : last_break + 1);
   std::istringstream lines(text);
   std::string line;

@@ -117,6 +117,21 @@ TEST(Program, ValidatesAnEpisodeAndFindsADamagedOne) {
   EXPECT_THAT(broken.out, HasSubstr("depth/view_1/000000.png"));
 }
 
+TEST(Program, OneEpisodeThatCannotBeOpenedHidesNoOther) {
+  const TempFolder folder;
+  for (const char* name : {"a", "b", "c"}) {
+    ASSERT_TRUE(testing::WritePaintedPlane(folder.File("set/") + name).ok());
+  }
+  std::ofstream(folder.File("set/b/manifest.json")) << "{}";
+  const ProgramResult result = RunProgram("validate " + folder.File("set"));
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("b: BROKEN"));
+  EXPECT_THAT(result.out, HasSubstr("SCHEMA_INVALID"));
+  const auto first = result.out.find(": valid");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_NE(result.out.find(": valid", first + 1), std::string::npos) << result.out;
+}
+
 TEST(Program, InfoSaysWhatTheGraphsIndexFinds) {
   namespace fs = std::filesystem;
   const TempFolder folder;

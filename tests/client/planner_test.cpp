@@ -65,10 +65,11 @@ class Pushed final : public CandidateSource {
     return Status::Ok();
   }
   double CostS(int candidate_count, int step_count) const override {
-    return 1 + 0.1 * candidate_count * step_count;
+    return 1 + 0.1 * ((candidate_count + server_count - 1) / server_count) * step_count;
   }
 
   bool backwards = false;
+  int server_count = 1;
   int fails_from = 0, fails_until = 0;
   std::vector<int> counts;
   OutputOptions asked;
@@ -230,6 +231,11 @@ TEST(Planner, ABudgetDrawsFewerCandidatesAndSaysSo) {
   EXPECT_EQ(plan.candidate_count, 20);
   EXPECT_EQ(source.counts.front(), 20);
   EXPECT_EQ(plan.note, "20 of 50 candidates fit 22 s");
+  source.server_count = 4;  // as of several servers, of which the slowest share counts
+  EXPECT_EQ(PlanOrDie(&source, terms, options).candidate_count, 50);
+  options.budget_s = 9;
+  EXPECT_EQ(PlanOrDie(&source, terms, options).candidate_count, 28);
+  source.server_count = 1;
   options.budget_s = 1e6;
   EXPECT_EQ(PlanOrDie(&source, terms, options).candidate_count, 50);
   options.budget_s = 3;

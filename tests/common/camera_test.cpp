@@ -104,5 +104,16 @@ TEST(CameraTest, LensThatFoldsInsideTheImageIsRefused) {
   EXPECT_EQ(ValidateCamera(camera).reason(), "DISTORTION_INVALID");
 }
 
+TEST(CameraTest, WhatTheLensFoldsBackIntoTheImageIsNotSeen) {
+  const Camera camera = TestCamera(DistortionModel::kPlumbBob, {-0.3, 0, 0, 0, 0});
+  ASSERT_TRUE(ValidateCamera(camera).ok());
+  const auto at = [&](double x) {
+    return Project(camera, Apply(camera.world_from_camera, {x, 0, 1})).u_px;
+  };
+  EXPECT_TRUE(std::isfinite(at(0.2)));
+  EXPECT_TRUE(std::isnan(at(1.5))) << "behind the turn, where it would be a pixel of the image";
+  EXPECT_TRUE(std::isnan(at(2.0))) << "beyond it the image is mirrored";
+}
+
 }  // namespace
 }  // namespace interlacer

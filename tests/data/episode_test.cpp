@@ -9,6 +9,7 @@
 #include "common/file_io.h"
 #include "common/image_codec.h"
 #include "common/json.h"
+#include "common/sha256.h"
 #include "data/dataset.h"
 #include "data/episode_reader.h"
 #include "data/episode_writer.h"
@@ -17,6 +18,7 @@
 #include "robots/robot_folder.h"
 #include "tests/data/synthetic_scene.h"
 #include "tests/robots/small_robot.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
@@ -67,6 +69,22 @@ TEST_F(EpisodeTest, ChangedFilesAreFound) {
   EXPECT_EQ(changed.field(), frame);
   const auto trusting = Must(EpisodeReader::Open(episode_, {.verify_hashes = false}));
   EXPECT_TRUE(trusting.ReadColor(1, 0).ok());
+}
+
+TEST_F(EpisodeTest, ListedPicturesThatAreNoFramesAreCheckedToo) {
+  const std::string mask = "truth/mask/left/000000.png";
+  const std::string lines =
+      *ReadTextFile(episode_ + "/files.sha256") + Sha256Hex("a mask") + "  " + mask + "\n";
+  auto manifest = *ReadJsonFile(episode_ + "/" + kManifestFile);
+  manifest["files_sha256"] = Sha256Hex(lines);
+  Overwrite("files.sha256", lines);
+  Overwrite(kManifestFile, manifest.dump());
+  const auto missing = Must(ValidateEpisode(episode_));
+  ASSERT_EQ(missing.errors.size(), 1u);
+  EXPECT_THAT(missing.errors[0].ToString(), HasSubstr(mask));
+  fs::create_directories(fs::path(episode_ + "/" + mask).parent_path());
+  Overwrite(mask, "a mask");
+  EXPECT_TRUE(ValidateEpisode(episode_)->ok());
 }
 
 // fm-38

@@ -137,7 +137,10 @@ TEST(TurnUpAxisTest, NearestSignedAxisBecomesZ) {
         std::pair{Transform{{0, 0, 0}, {0, std::sqrt(0.5), 0, std::sqrt(0.5)}}, "+x"}}) {
     std::vector<ImportFrame> frames(1);
     frames[0].world_from_camera = Compose(source_from_z_up, tilted);
-    EXPECT_EQ(TurnUpAxisToZ(&frames), name);
+    std::vector<ImportFrame> rolled = frames;
+    rolled[0].world_from_camera = Compose(frames[0].world_from_camera, {{0, 0, 0}, {0, 0, 1, 0}});
+    EXPECT_EQ(TurnUpAxisToZ(true, &rolled), name) << "negative focal lengths";
+    EXPECT_EQ(TurnUpAxisToZ(false, &frames), name);
     const Vec3d up_in_camera = Apply(Inverse(frames[0].world_from_camera), {0, 0, 1});
     const Vec3d expected = Apply(Inverse(tilted), {0, 0, 1});
     for (int i = 0; i < 3; ++i) EXPECT_NEAR(up_in_camera[i], expected[i], 1e-9);

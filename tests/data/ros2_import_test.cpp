@@ -18,6 +18,7 @@
 #include "data/episode_reader.h"
 #include "data/episode_record.h"
 #include "data/exporters/mcap_export.h"
+#include "data/exporters/recording_file.h"
 #include "data/importers/bag_index.h"
 #include "data/importers/importers.h"
 #include "data/manifest.h"
@@ -740,6 +741,30 @@ TEST_F(Ros2ImportTest, TopicsThatCannotBeReadSayWhy) {
   ExpectRefused(reason::NO_DEPTH, "not read: /left/color/image_raw", "got yuv422_yuy2");
 }
 
+TEST_F(Ros2ImportTest, AClockThatWasSetWhileRecordingIsRefused) {
+  Fill();
+  const std::int64_t now = 1'700'000'000'000'000'000;
+  for (const auto& [topic, encoding, step, data] :
+       {std::tuple{"/left/color/image_raw", "rgb8", 3 * kWidth, Rgb(0)},
+        std::tuple{"/left/depth/image_raw", "16UC1", 2 * kWidth, Depth(1000)}}) {
+    messages_.push_back(
+        {topic, "Image", now, ImageCdr(now, kFrameId, kWidth, kHeight, encoding, step, data)});
+  }
+  options_.bag.step_duration_s = 0.5;
+  ExpectRefused(reason::TIMESTAMP_INVALID, "/left/color/image_raw", "clock set");
+}
+
+TEST_F(Ros2ImportTest, TimesThatRosCannotSayAreNotExported) {
+  const RgbImage image{2, 1, {1, 2, 3, 4, 5, 6}};
+  const std::int64_t late = (std::int64_t{1} << 31) * 1'000'000'000;
+  for (const McapProfile profile : {McapProfile::kRos2, McapProfile::kFoxglove}) {
+    auto file = Must(RecordingFile::Create(folder_.File("late.mcap"), profile));
+    const Status status = file.WriteColor("/color", "camera", late, image);
+    EXPECT_EQ(status.reason(), profile == McapProfile::kRos2 ? reason::TIMESTAMP_INVALID : "");
+    EXPECT_TRUE(file.WriteColor("/color", "camera", late - 1, image).ok());
+  }
+}
+
 TEST_F(Ros2ImportTest, StampsThatAreNotSetAreRefused) {
   Fill();
   Remove("/left/depth/image_raw");
@@ -748,6 +773,13 @@ TEST_F(Ros2ImportTest, StampsThatAreNotSetAreRefused) {
                          ImageCdr(0, kFrameId, kWidth, kHeight, "16UC1", 2 * kWidth, Depth(1000))});
   }
   ExpectRefused(reason::TIMESTAMP_INVALID, "/left/depth/image_raw", "header.stamp");
+  Remove("/left/depth/image_raw");
+  for (int i = 0; i < 3; ++i) {
+    messages_.push_back(
+        {"/left/depth/image_raw", "Image", kStart + i * kFrame,
+         ImageCdr(kStart, kFrameId, kWidth, kHeight, "16UC1", 2 * kWidth, Depth(1000))});
+  }
+  ExpectRefused(reason::TIMESTAMP_INVALID, "/left/depth/image_raw", "100 s in all 3");
 }
 
 TEST_F(Ros2ImportTest, StampsThatRepeatOrGoBackAreFound) {

@@ -211,6 +211,13 @@ TEST(ClosedLoop, AJournalGoesOnWithItsStudyAlone) {
     ASSERT_TRUE(journal.Add(trial).ok());
   }
   EXPECT_TRUE(TrialJournal::Open(path, study)->Find(45002, Chooser::kTool).has_value());
+  std::string whole;
+  std::getline(std::ifstream(path), whole);
+  for (const std::string& begun : {std::string(), whole.substr(0, 10)}) {  // cut off at once
+    std::ofstream(path) << begun;
+    ASSERT_TRUE(Must(TrialJournal::Open(path, study)).Add(trial).ok());
+    EXPECT_TRUE(TrialJournal::Open(path, study)->Find(45002, Chooser::kTool).has_value());
+  }
   study.options.limit_s = 5;
   EXPECT_EQ(TrialJournal::Open(path, study).status().reason(), reason::ARGUMENT_INVALID);
 }

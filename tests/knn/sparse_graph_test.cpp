@@ -109,6 +109,17 @@ TEST(Symmetrised, EmptyAndOnePoint) {
   EXPECT_EQ(BuildWeightedWalkLists(one, {})->nodes, (std::vector<std::int32_t>{0}));
 }
 
+TEST(SparseGraph, ANodeNearToAllHasTooManyWalks) {
+  // All of 30000 points name the first, and it, made symmetric, names them all.
+  KnnGraph star{30000, 1, std::vector<std::int32_t>(30000, 0)};
+  star.neighbors[0] = 1;
+  const SparseGraph both = *Symmetrised(star);
+  const std::vector<float> weights(both.neighbors.size(), 1.f);
+  const Status status = BuildWeightedWalkLists(both, weights).status();
+  EXPECT_EQ(status.code(), StatusCode::kOutOfRange);
+  EXPECT_EQ(status.field(), "graph.neighbors");
+}
+
 TEST(SparseGraph, RefusesWhatIsNoGraph) {
   EXPECT_EQ(ToSparse({4, 3, {1, 2, 3}}).status().reason(), reason::SHAPE_MISMATCH);
   EXPECT_EQ(Symmetrised({2, 1, {1, 2}}).status().reason(), reason::SHAPE_MISMATCH);

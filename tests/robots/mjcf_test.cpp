@@ -191,6 +191,14 @@ TEST(Mjcf, LinearEqualitiesOfJointsAreFollowedAndOthersNamed) {
   EXPECT_THAT(made.notes, Contains(AllOf(HasSubstr("'glue'"), HasSubstr("left out"))));
 }
 
+TEST(Mjcf, EqualitiesThatAreNotActiveAreNotFollowed) {
+  const TempFolder folder;
+  const auto made = Must(
+      Make(folder, OddJoints("<joint name='off' joint1='twist' joint2='swing' active='false'/>")));
+  EXPECT_FALSE(made.robot.links[FindJoint(made.robot, "twist")].joint.mimic);
+  EXPECT_THAT(made.notes, Contains(AllOf(HasSubstr("'off'"), HasSubstr("not active"))));
+}
+
 TEST(Mjcf, VisualGeomsComeBeforeThoseThatCollide) {
   const TempFolder folder;
   const auto made = Must(Make(folder, OddJoints()));
