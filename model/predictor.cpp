@@ -74,6 +74,9 @@ class ModelPredictor : public Predictor {
   const ModelMetadata& metadata() const override { return metadata_; }
   const std::string& device_name() const override { return device_.name; }
   bool is_device_fallback() const override { return device_.is_fallback; }
+  bool AsksNetwork(ActionKind history, MotionSource motion) const override {
+    return RolloutMotion{robot_motion_, motion}.asks_network(history);
+  }
 
   std::optional<DeviceMemory> ReadMemory() const override {
     std::optional<DeviceMemory> memory;

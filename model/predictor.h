@@ -7,7 +7,7 @@
 /// callers can stop between steps; model/rollout_runner.h splits it into units of work. Torch
 /// exceptions become Status here. Determinism: equal inputs and seed give equal bytes on one build
 /// and device. Threads: one call at a time per Predictor and its scenes and rollouts (the device
-/// worker's rule); metadata() may be read from any thread.
+/// worker's rule); metadata() and AsksNetwork are for any thread.
 /// Errors: INVALID_ARGUMENT TOO_FEW_VALID_POINTS, ACTION_*; DATA_LOSS PREDICTION_NOT_FINITE;
 /// FAILED_PRECONDITION CHECKPOINT_INVALID; UNIMPLEMENTED FEATURE_NOT_BUILT; those of
 /// model/lifting/scene_views.h and model/runtime/torch_errors.h.
@@ -56,6 +56,8 @@ class Rollout {
   virtual ~Rollout() = default;
   /// Number of steps done: 0 after Begin (the reconstruction).
   virtual int step() const = 0;
+  /// Whether steps ask the network. Those that do not take next to no time.
+  virtual bool asks_network() const { return true; }
   /// Computes the next step; needs an action row for it unless the scene has no robot. A predicted
   /// value that is not finite is DATA_LOSS PREDICTION_NOT_FINITE with metadata `step`. After an
   /// error the rollout is unchanged.
@@ -90,6 +92,11 @@ class Predictor {
   /// "cpu" or "cuda:0 NAME".
   virtual const std::string& device_name() const = 0;
   virtual bool is_device_fallback() const = 0;
+  /// Whether the steps of rollouts will (Rollout::asks_network); `history` is kNone of a scene
+  /// without a robot.
+  virtual bool AsksNetwork(ActionKind /*history*/, MotionSource motion) const {
+    return motion == MotionSource::kModel;
+  }
 
   /// Memory of the device, the CPU's being the host's. Its peak is since ResetPeakMemory, before
   /// which nothing is told; absent too where the system does not tell.

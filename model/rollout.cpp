@@ -40,8 +40,7 @@ ModelRollout::ModelRollout(std::shared_ptr<WorldModel> model, std::shared_ptr<St
     : model_(std::move(model)),
       step_graph_(std::move(step_graph)),
       scene_(std::move(scene)),
-      asks_network_(motion.source == MotionSource::kModel &&
-                    (!motion.is_exact() || scene_->action_kind != ActionKind::kNone)),
+      asks_network_(motion.asks_network(scene_->action_kind)),
       clouds_{scene_->older, scene_->newer},
       rows_(JoinRows(scene_->history, actions)),
       robot_(scene_->robot.get(), rows_, motion.is_exact(), {clouds_.older, scene_->older_links},

@@ -37,6 +37,10 @@ struct RolloutMotion {
   bool is_exact() const {
     return robot == RobotMotion::kKinematic || source == MotionSource::kRobotOnly;
   }
+  /// `history`: that of the scene, kNone without a robot.
+  bool asks_network(ActionKind history) const {
+    return source == MotionSource::kModel && (!is_exact() || history != ActionKind::kNone);
+  }
 };
 
 class ModelRollout : public Rollout {
@@ -48,6 +52,7 @@ class ModelRollout : public Rollout {
                const RolloutMotion& motion);
 
   int step() const override { return step_; }
+  bool asks_network() const override { return asks_network_; }
   Status Step() override;
   Status MeasureSpread() override;
   std::int64_t particle_count() const override { return clouds_.newer.positions_m.size(0); }

@@ -77,7 +77,7 @@ Status RolloutRunner::Step() {
   const StageTimer timer(&durations_->dynamics_s);
   INTERLACER_RETURN_IF_ERROR(rollout_->Step());
   view_index_ = 0;
-  writer_->NoteStep(timer.seconds());
+  writer_->NoteStep(timer.seconds(), rollout_->asks_network());
   return Status::Ok();
 }
 
@@ -101,6 +101,9 @@ Status RolloutRunner::StartView() {
   });
   view_color_ = {view_camera_.width_px, view_camera_.height_px, 3, {}};
   view_depth_ = {view_camera_.width_px, view_camera_.height_px, {}};
+  const std::size_t count = std::size_t(view_camera_.width_px) * view_camera_.height_px;
+  view_color_.pixels.reserve(3 * count);
+  view_depth_.pixels_m.reserve(count);
   return Status::Ok();
 }
 

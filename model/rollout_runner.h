@@ -29,8 +29,8 @@ namespace interlacer {
 class RolloutWriter {
  public:
   virtual ~RolloutWriter() = default;
-  /// A dynamics step has been computed.
-  virtual void NoteStep(double /*seconds*/) {}
+  /// A dynamics step has been computed, with or without the network.
+  virtual void NoteStep(double /*seconds*/, bool /*asked_network*/) {}
   /// A view has been drawn: the time of carrying, 0 of the field, and that of its rows.
   virtual void NoteView(std::int64_t /*pixel_count*/, double /*carry_s*/, double /*rows_s*/) {}
   /// One rendering of the current step: colour in [0,1] and depth in metres, for each of the
@@ -66,7 +66,6 @@ class RolloutRunner {
   /// Frees the rollout's device memory; no other call may follow.
   void Free() { rollout_.reset(); }
 
-  const OutputOptions& output() const { return output_; }
   int last_step() const { return output_.steps.back(); }
   /// Indices of the particles that are sent; null before Begin.
   const Selection& selected() const { return selected_; }

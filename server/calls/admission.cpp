@@ -15,9 +15,16 @@ namespace {
 constexpr int kBackgroundPriority = 0;
 constexpr int kNormalPriority = 1;
 constexpr int kControlPriority = 2;
-/// Memory of an observed pixel that is carried: its frame, its neighbours and weights, where it was
-/// and is, and its disc.
-constexpr std::int64_t kCarriedPixelBytes = 128;
+/// Memory of an observed pixel while a view of it is drawn by the host (render/observed_renderer.h,
+/// model/lifting/observed_scene.h, model/rollout.h).
+constexpr std::int64_t kCarriedPixelBytes =
+    (3 + 4) +                    // its frame: colour, depth
+    (12 + 4 + 3 + 24 + 4 + 4) +  // its surfel: place, size, colour, neighbours, frame, pixel
+    (4 + 3 * 4 + 3 * 4) +        // what moves it: link, three particles, their weights
+    12 +                         // where it is at the step,
+    2 * 12 +                     // in the layer of a frame and with that one's colours preferred
+    12 + 56 +                    // where it is in the view, its disc
+    2 * 4;                       // its place in the lists of two bands of rows
 
 int ToPriority(wire::RequestPriority priority, CallRecord* record) {
   switch (priority) {
@@ -95,6 +102,8 @@ Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedSc
 }
 
 void AddStepCost(const OutputOptions& output, int rollout_count, AdmittedScene* scene) {
+  const ActionKind history = scene->checked.history_actions.kind;
+  if (!scene->model->predictor->AsksNetwork(history, output.motion)) return;
   const double steps = 1.0 * rollout_count * output.steps.back();
   scene->cost_s += steps * scene->model->costs->StepS(Clock::now()) *
                    (output.include_spread ? kSpreadStepCount : 1);
@@ -265,6 +274,7 @@ StatusOr<AdmittedCandidates> AdmitCandidates(const ServerContext& server,
       admitted.scene,
       AdmitSource(server, std::move(source), request->mutable_source(), std::move(payloads)));
   const int count = request->candidates_size();
+  admitted.candidates.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     INTERLACER_ASSIGN_OR_RETURN(
         ActionSequence actions,

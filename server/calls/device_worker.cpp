@@ -262,8 +262,10 @@ void DeviceWorker::RunOne(Entry* entry, std::unique_lock<std::mutex>* lock) {
     if (!entry->is_ready) entry->parked_since = Clock::now();
     return;
   }
-  Status status = progress.ok() ? Status::Ok() : progress.status();
-  if (!is_done && !entry->stop_status.ok()) status = entry->stop_status;
+  Status status = progress.status();
+  // A lost device is heard of also when the client has gone meanwhile.
+  const bool is_fault = status.code() == StatusCode::kInternal;
+  if (!is_done && !is_fault && !entry->stop_status.ok()) status = entry->stop_status;
   Ending ending = Remove(job.get(), std::move(status));
   lock->unlock();
   job->FreeDeviceState();

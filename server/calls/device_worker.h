@@ -8,8 +8,11 @@
 /// call starts when fewer than `max_active` of its priority or above take turns. A call whose
 /// client does not read (kWaiting) is parked: it takes no turns and no place, costs nobody time and
 /// keeps its device state. As many may be parked as there are places for one priority; beyond, the
-/// one that has waited longest ends as SLOW_READER. A call that is cancelled, past its deadline or
-/// otherwise ended is removed before its next unit, or at once if it is not running. Every
+/// one that has waited longest ends as SLOW_READER. All that are parked may be read again at once
+/// while `max_active` others take turns, so MaxHeld calls may have device state. A call that is
+/// cancelled, past its deadline or
+/// otherwise ended is removed before its next unit, or at once if it is not running; an INTERNAL
+/// error of the unit that runs, such as DEVICE_LOST, is its end nevertheless. Every
 /// submitted job gets exactly one End, and its device state is freed on the worker's thread. Once
 /// the last job has ended and none followed for a while, `when_idle` runs once. Thread-safe;
 /// RunUnit and End of jobs never overlap. Errors of Submit: RESOURCE_EXHAUSTED QUEUE_FULL with a
@@ -32,6 +35,9 @@ namespace interlacer {
 
 using Clock = std::chrono::steady_clock;
 
+/// Of jobs: 0 is the lowest.
+inline constexpr int kPriorityCount = 3;
+
 /// Interface of a call to the worker.
 class DeviceJob {
  public:
@@ -42,7 +48,7 @@ class DeviceJob {
   };
 
   virtual ~DeviceJob() = default;
-  /// Jobs with a higher priority run first.
+  /// Below kPriorityCount; jobs with a higher one run first.
   virtual int priority() const = 0;
   /// Estimate of the remaining device time in seconds, at most the rest of the job's life. Any
   /// thread.
@@ -90,6 +96,11 @@ class DeviceWorker {
   /// count.
   double CostAheadS(int priority) const;
 
+  /// The most calls that can have device state: of each priority those that take turns, and as many
+  /// as may be parked.
+  static constexpr std::int64_t MaxHeld(int max_queue, int max_active) {
+    return std::int64_t{kPriorityCount} * (std::int64_t{2} * max_active + max_queue);
+  }
   /// Number of waiting calls, and number of calls with device state.
   int queue_length() const;
   int active_count() const;

@@ -1,16 +1,25 @@
 #include "server/calls/incoming_call.h"
 
+#include <grpc/support/time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <utility>
 
 namespace interlacer {
 namespace {
 
-constexpr std::chrono::hours kNoDeadline(24 * 365);
+constexpr std::chrono::seconds kNoDeadline = std::chrono::hours(24 * 365);
 
+/// The longest time that a client may name has more nanoseconds than a number of 64 bits.
 Clock::time_point DeadlineOf(const grpc::CallbackServerContext& context) {
-  const auto left = context.deadline() - std::chrono::system_clock::now();
+  const gpr_timespec deadline = context.raw_deadline();
+  const gpr_timespec left = gpr_time_sub(deadline, gpr_now(deadline.clock_type));
+  constexpr std::int64_t kMostS = kNoDeadline.count();
   return Clock::now() +
-         (left < kNoDeadline ? std::chrono::duration_cast<Clock::duration>(left) : kNoDeadline);
+         std::chrono::seconds(std::clamp<std::int64_t>(left.tv_sec, -kMostS, kMostS)) +
+         std::chrono::nanoseconds(left.tv_nsec);
 }
 
 std::string Metadata(const grpc::CallbackServerContext& context, const char* key) {

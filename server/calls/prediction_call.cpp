@@ -15,11 +15,11 @@ void PredictionCall::Summarize(RolloutSummary summary, wire::CallSummary* messag
   ToWire(summary, message);
 }
 
-void PredictionCall::NoteStep(double seconds) {
+void PredictionCall::NoteStep(double seconds, bool asked_network) {
   server().metrics.CountStep(record().model_name, seconds);
   server().statistics.CountStep(record().model_name);
   // Steps that ask no network say nothing of those that do.
-  if (output_.motion != MotionSource::kModel) return;
+  if (!asked_network) return;
   admitted().model->costs->NoteStep(seconds / (output_.include_spread ? kSpreadStepCount : 1),
                                     Clock::now());
 }

@@ -30,7 +30,7 @@ class PredictionCall : public SceneCall, protected RolloutWriter {
   /// Completes the summary of the runner with what the call knows.
   void Summarize(RolloutSummary summary, wire::CallSummary* message) const;
 
-  void NoteStep(double seconds) override;
+  void NoteStep(double seconds, bool asked_network) override;
   void NoteView(std::int64_t pixel_count, double carry_s, double rows_s) override;
   Status AddViews(std::span<const RenderTarget> targets, const FloatImage& color,
                   const DepthImage& depth) override;

@@ -175,8 +175,10 @@ Status SceneCall::Lift() {
   scene_ = *std::move(scene);
   const Clock::time_point now = Clock::now();
   record_.durations.lift_s = SecondsBetween(start, now);
-  admitted_.model->costs->NoteLift(admitted_.checked.newest_pixel_count, record_.durations.lift_s,
-                                   now);
+  if (LiftsAll()) {
+    admitted_.model->costs->NoteLift(admitted_.checked.newest_pixel_count, record_.durations.lift_s,
+                                     now);
+  }
   report_ = MakeReport();
   server_.metrics.ObserveScene(report_);
   return Status::Ok();

@@ -79,6 +79,8 @@ class SceneCall : public DeviceJob,
   virtual StatusOr<std::shared_ptr<const Scene>> LiftWindow(const SceneInput& decoded) const {
     return predictor()->Lift(decoded);
   }
+  /// Whether LiftWindow does all of the work whose cost is told and estimated.
+  virtual bool LiftsAll() const { return true; }
   /// Path in the request of a field of the scene that is lifted, and of the message that is
   /// decoded.
   virtual std::string RequestField(const std::string& field) const;

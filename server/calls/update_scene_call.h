@@ -25,6 +25,8 @@ class UpdateSceneCall final : public SceneCall {
   StatusOr<std::shared_ptr<const Scene>> LiftWindow(const SceneInput& decoded) const override {
     return predictor()->LiftNext(decoded, *before_->scene);
   }
+  /// The older frames are not encoded again.
+  bool LiftsAll() const override { return false; }
   std::string RequestField(const std::string& field) const override;
   std::string MessageField(const std::string& field) const override;
   Status OnLifted() override;

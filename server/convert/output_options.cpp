@@ -246,11 +246,41 @@ Status ReadTargets(const wire::OutputOptions& output, const ModelMetadata& metad
   return Status::Ok();
 }
 
-std::int64_t ViewPixels(const RenderTarget& target, const ModelMetadata& metadata) {
-  if (target.camera) return std::int64_t{target.camera->width_px} * target.camera->height_px;
+struct ViewSize {
+  std::int64_t width_px = 0, height_px = 0;
+  std::int64_t pixel_count() const { return width_px * height_px; }
+};
+
+ViewSize ViewSizeOf(const RenderTarget& target, const ModelMetadata& metadata) {
+  if (target.camera) return {target.camera->width_px, target.camera->height_px};
   const CameraSpec* camera = FindCamera(metadata, target.scene_camera_name);
   INTERLACER_CHECK(camera != nullptr, target.scene_camera_name);
-  return std::int64_t{camera->width_px} * camera->height_px;
+  return {camera->width_px, camera->height_px};
+}
+
+/// At most what a view takes in a message, whatever it shows (common/image_codec.h).
+std::int64_t MaxViewBytes(const RenderTarget& target, const ViewSize& size) {
+  // Headers, tables and checksums of a file.
+  constexpr std::int64_t kFileBytes = 1024;
+  switch (target.compression) {
+    case ViewCompression::kNone:
+      break;
+    case ViewCompression::kPng: {
+      // What cannot be coded is stored, in blocks with 5 bytes before them; a row has a filter's.
+      constexpr std::int64_t kLeastBlockBytes = 5000;
+      const std::int64_t bytes = size.height_px * (1 + 3 * size.width_px);
+      return bytes + 5 * (bytes / kLeastBlockBytes + 1) + kFileBytes;
+    }
+    case ViewCompression::kJpeg: {
+      // Blocks of 8 x 8 are whole. Of the energy of RGB8 without subsampling and at quality 100 the
+      // standard's codes make at most 46 bits a pixel; noise has 33.
+      constexpr std::int64_t kBitsPerPixel = 47, kSide = 8;
+      const ViewSize blocks{(size.width_px + kSide - 1) / kSide,
+                            (size.height_px + kSide - 1) / kSide};
+      return blocks.pixel_count() * kSide * kSide * kBitsPerPixel / 8 + kFileBytes;
+    }
+  }
+  return size.pixel_count() * (target.encoding == ViewEncoding::kRgb8 ? 3 : 4);
 }
 
 /// Field paths are relative to `output`; the number of action rows has been checked.
@@ -311,7 +341,7 @@ RenderedViews CountRenderedViews(const OutputOptions& output, const ModelMetadat
     const RenderTarget& target = output.render_targets[i];
     if (i > 0 && ShowSameView(output.render_targets[i - 1], target)) continue;
     ++views.count;
-    views.pixel_count += ViewPixels(target, metadata);
+    views.pixel_count += ViewSizeOf(target, metadata).pixel_count();
   }
   return views;
 }
@@ -327,7 +357,7 @@ StatusOr<std::int64_t> EstimateResponseBytes(const OutputOptions& output, int st
   if (output.include_spread) bytes += particles * 4;
   if (output.initial_region) bytes += particles * 4;
   for (const RenderTarget& target : output.render_targets) {
-    bytes += ViewPixels(target, metadata) * (target.encoding == ViewEncoding::kRgb8 ? 3 : 4);
+    bytes += MaxViewBytes(target, ViewSizeOf(target, metadata));
   }
   bytes *= step_count;  // no overflow: sides and counts are bounded by the limits
   if (bytes <= limits.max_response_bytes) return bytes;

@@ -21,7 +21,8 @@ MeasuredCosts::MeasuredCosts(const ModelMetadata& metadata, Time now)
     : model_pixel_count_(PixelCount(metadata)),
       longest_unit_s_(std::max({metadata.longest_unit_s, metadata.step_cost_s,
                                 metadata.ingest_cost_s, metadata.carry_cost_s})) {
-  step_s_.Add(metadata.step_cost_s, now);
+  // A warm-up whose steps ask no network says nothing of those that do.
+  if (metadata.step_cost_s > 0) step_s_.Add(metadata.step_cost_s, now);
   lift_s_.Add(metadata.ingest_cost_s, now);
   field_s_per_pixel_.Add(metadata.render_cost_s / kReferenceViewPx, now);
   carry_s_per_pixel_.Add(PerPixel(metadata.carry_cost_s, model_pixel_count_), now);

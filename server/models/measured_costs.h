@@ -45,7 +45,8 @@ class MeasuredCosts {
   /// Begins with the costs of `metadata`, and knows the size of its cameras.
   explicit MeasuredCosts(const ModelMetadata& metadata, Time now);
 
-  /// All seconds are of the device. `pixel_count` is of the newest frames, or of a view.
+  /// All seconds are of the device; steps are such that ask the network, lifts are of frames of all
+  /// times. `pixel_count` is of the newest frames, or of a view.
   void NoteStep(double seconds, Time now);
   void NoteLift(std::int64_t pixel_count, double seconds, Time now);
   void NoteField(std::int64_t pixel_count, double seconds, Time now);

@@ -5,10 +5,10 @@
 /// LoadAll and WarmUpAll run on the loading thread; Find and Statuses may be called from any thread
 /// at any time. A model that is READY does not change, but for its costs, until the registry is
 /// destroyed; from then on
-/// only the device worker uses its predictor, except for metadata(), device_name() and
-/// is_device_fallback(). So load, warm-up, Lift and all later calls are on one thread at a time.
-/// Errors of Find: NOT_FOUND MODEL_NOT_FOUND, UNAVAILABLE MODEL_LOADING, FAILED_PRECONDITION
-/// MODEL_LOAD_FAILED.
+/// only the device worker uses its predictor, except for metadata(), device_name(),
+/// is_device_fallback() and AsksNetwork. So load, warm-up, Lift and all later calls are on one
+/// thread at a time. Errors of Find: NOT_FOUND MODEL_NOT_FOUND, UNAVAILABLE MODEL_LOADING,
+/// FAILED_PRECONDITION MODEL_LOAD_FAILED.
 
 #include <functional>
 #include <memory>

@@ -210,7 +210,7 @@ StatusOr<WarmUpResult> RunWarmUp(const WarmUpScene& scene, std::stop_token stop,
     start = std::chrono::steady_clock::now();
     INTERLACER_RETURN_IF_ERROR(rollout->Step());
     // Only the last step is timed: the first one also allocates buffers.
-    result.step_cost_s = SecondsSince(start);
+    if (rollout->asks_network()) result.step_cost_s = SecondsSince(start);
     INTERLACER_ASSIGN_OR_RETURN(const Particles* particles, rollout->ReadParticles());
     result.steps.push_back(*particles);
   }

@@ -42,6 +42,7 @@ struct WarmUpScene {
 
 struct WarmUpResult {
   double ingest_cost_s = 0;
+  /// 0 where the steps ask no network.
   double step_cost_s = 0;
   double render_cost_s = 0;
   double carry_cost_s = 0;

@@ -1,9 +1,11 @@
 #include "server/transport/front_door.h"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -14,6 +16,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <random>
 #include <tuple>
@@ -36,8 +39,11 @@ constexpr int kTickMs = 100;
 constexpr int kMaxEvents = 64;
 /// Between looks at those that are there: in a flood MakeRoom would end who has spoken already.
 constexpr int kMaxAcceptsAtOnce = 16;
-/// A connection has this long to say that it speaks HTTP/2, and to read the last words.
+/// A connection has this long to say that it speaks HTTP/2, and at least so long to read the last
+/// words.
 constexpr std::chrono::seconds kPatience(10);
+/// Then it has this long to close its side.
+constexpr std::chrono::seconds kLingerTime(1);
 /// Time for the library's last words when the server stops.
 constexpr std::chrono::milliseconds kFlushTime(200);
 /// Pause after the process or the system was out of descriptors.
@@ -52,8 +58,10 @@ constexpr int kReservedFds = 64;
 constexpr std::chrono::seconds kRefreshPause(1);
 /// Who is refused often is logged once.
 constexpr std::chrono::seconds kRefusalLogPause(10);
-/// A client that has vanished without a word is noticed after about this time.
+/// A client that has vanished without a word is noticed after about this time, or so much later
+/// than one that may still read.
 constexpr int kKeepAliveS = 60;
+constexpr std::chrono::seconds kVanishedMargin(10);
 constexpr char kLibraryPrefix[] = "unix-abstract:";
 
 /// Events are told apart by this number: listeners first, then two a connection.
@@ -101,12 +109,16 @@ void SetName(int fd, const std::string& name) {
                          static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + size)));
 }
 
-void SetTcpOptions(int fd) {
+/// The kernel also takes one for vanished that is there and does not read.
+void SetTcpOptions(int fd, std::chrono::steady_clock::duration slow_reader_timeout) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &kKeepAliveS, sizeof(kKeepAliveS));
-  const int timeout_ms = 1000 * kKeepAliveS;
+  const auto slow =
+      std::chrono::duration_cast<std::chrono::milliseconds>(slow_reader_timeout) + kVanishedMargin;
+  const auto timeout_ms = static_cast<int>(
+      std::clamp<std::int64_t>(slow.count(), 1000 * kKeepAliveS, std::numeric_limits<int>::max()));
   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
 }
 
@@ -220,14 +232,18 @@ std::string FrontDoor::ClientName(const std::string& library_peer) {
 void FrontDoor::Run() {
   std::array<epoll_event, kMaxEvents> events;
   Clock::time_point next_tick = Clock::now();
-  std::optional<Clock::time_point> stop_limit;
+  std::optional<Clock::time_point> flush_limit;
   while (true) {
     if (is_stopping_) {
-      if (!stop_limit) {
-        stop_limit = Clock::now() + kFlushTime;
+      const Clock::time_point now = Clock::now();
+      if (!flush_limit) {
+        flush_limit = now + kFlushTime;
         WatchListeners(false);
       }
-      if (connections_.empty() || Clock::now() > *stop_limit) return;
+      if (now > *flush_limit) {
+        for (auto& [id, connection] : connections_) BeginEnd(&connection);
+      }
+      if (connections_.empty() || now > *flush_limit + kLingerTime) return;
     }
     const int count = epoll_wait(epoll_.get(), events.data(), kMaxEvents, kTickMs);
     for (int i = 0; i < count; ++i) {
@@ -284,8 +300,8 @@ void FrontDoor::Accept(int listener) {
 void FrontDoor::MakeRoom() {
   if (static_cast<int>(connections_.size()) < max_connections_) return;
   const auto rank = [](const Connection& connection) {
-    return std::tuple(connection.gate.has_preface(), connection.gate.has_work(),
-                      connection.last_heard);
+    return std::tuple(!connection.has_said_end, connection.gate.has_preface(),
+                      connection.gate.has_work(), connection.last_heard);
   };
   End(std::min_element(connections_.begin(), connections_.end(), [&](const auto& a, const auto& b) {
     return rank(a.second) < rank(b.second);
@@ -297,7 +313,7 @@ void FrontDoor::Admit(UniqueFd client, std::unique_ptr<TlsSession> tls) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0) return;
   UniqueFd ours(pair[0]), theirs(pair[1]);
   const std::uint64_t id = next_id_++;
-  SetTcpOptions(client.get());
+  SetTcpOptions(client.get(), limits_.slow_reader_timeout);
   SetName(ours.get(), name_ + "." + std::to_string(id) + "/" + PeerName(client.get()));
   const auto [it, is_new] =
       connections_.emplace(std::piecewise_construct, std::forward_as_tuple(id),
@@ -313,7 +329,8 @@ bool FrontDoor::Serve(Connection* connection, bool is_client_ready, bool is_libr
   if (is_client_ready && !ReadClient(connection)) return false;
   if (is_library_ready && !ReadLibrary(connection)) return false;
   if (!SendBoth(connection)) return false;
-  return !connection->is_ending || connection->has_output();
+  if (connection->is_ending() && !connection->has_output()) SayEnd(connection);
+  return true;
 }
 
 bool FrontDoor::IsClientFull(const Connection& connection) {
@@ -327,47 +344,52 @@ bool FrontDoor::IsLibraryFull(const Connection& connection) {
 
 bool FrontDoor::SendBoth(Connection* connection) {
   Http2Gate& gate = connection->gate;
-  if (!connection->is_ending && !SendSome(connection->library.get(), &gate.to_library)) {
-    connection->is_ending = true;  // what the library has said before may still be sent
+  if (!connection->is_ending() && !SendSome(connection->library.get(), &gate.to_library)) {
+    BeginEnd(connection);
   }
   if (connection->tls) {
     if (connection->tls->to_client.size() < kMaxWaitingBytes &&
         !connection->tls->Encrypt(&gate.to_client)) {
-      connection->is_ending = true;
+      BeginEnd(connection);
     }
-    if (connection->is_ending && gate.to_client.empty()) connection->tls->Close();
+    if (connection->is_ending() && gate.to_client.empty()) connection->tls->Close();
   }
   return SendSome(connection->client.get(), &connection->output());
 }
 
 bool FrontDoor::ReadClient(Connection* connection) {
-  if (connection->is_ending || IsClientFull(*connection) || IsLibraryFull(*connection)) return true;
+  const bool is_forgotten = connection->has_said_end;
+  if (!is_forgotten &&
+      (connection->is_ending() || IsClientFull(*connection) || IsLibraryFull(*connection))) {
+    return true;
+  }
   const ssize_t count = recv(connection->client.get(), buffer_.data(), kClientReadBytes, 0);
   if (count < 0) return errno == EAGAIN || errno == EINTR;
   if (count == 0) return false;
+  if (is_forgotten) return true;
   Http2Gate::Bytes bytes(reinterpret_cast<const std::uint8_t*>(buffer_.data()),
                          static_cast<std::size_t>(count));
   if (connection->tls) {
     decrypted_.clear();
     const Status status = connection->tls->FromClient(bytes, &decrypted_);
     if (!status.ok()) {
-      connection->is_ending = true;
+      BeginEnd(connection);
       if (status.reason() == reason::CLIENT_NOT_ALLOWED) RefuseClient(*connection, status);
     }
     bytes = {reinterpret_cast<const std::uint8_t*>(decrypted_.data()), decrypted_.size()};
     if (bytes.empty()) return true;
   }
   connection->last_heard = Clock::now();
-  if (!connection->gate.FromClient(bytes, connection->last_heard)) connection->is_ending = true;
+  if (!connection->gate.FromClient(bytes, connection->last_heard)) BeginEnd(connection);
   return true;
 }
 
 bool FrontDoor::ReadLibrary(Connection* connection) {
-  if (connection->is_ending || IsClientFull(*connection)) return true;
+  if (connection->is_ending() || IsClientFull(*connection)) return true;
   const ssize_t count = recv(connection->library.get(), buffer_.data(), buffer_.size(), 0);
   if (count < 0) return errno == EAGAIN || errno == EINTR;
   if (count == 0) {
-    connection->is_ending = true;
+    BeginEnd(connection);
     return true;
   }
   const Http2Gate::Bytes bytes(reinterpret_cast<const std::uint8_t*>(buffer_.data()),
@@ -376,8 +398,32 @@ bool FrontDoor::ReadLibrary(Connection* connection) {
   return true;
 }
 
+void FrontDoor::BeginEnd(Connection* connection) const {
+  if (connection->is_ending()) return;
+  connection->end_limit =
+      Clock::now() + std::max<Clock::duration>(kPatience, limits_.slow_reader_timeout);
+}
+
+void FrontDoor::SayEnd(Connection* connection) {
+  if (std::exchange(connection->has_said_end, true)) return;
+  shutdown(connection->client.get(), SHUT_WR);
+  connection->end_limit = Clock::now() + kLingerTime;
+  // The library hears at once that the client is gone.
+  connection->library = {};
+  connection->library_events = 0;
+}
+
+bool FrontDoor::HasUnsent(const Connection& connection) {
+  int unread_bytes = 0, unsent_bytes = 0;
+  if (!connection.is_ending()) ioctl(connection.library.get(), FIONREAD, &unread_bytes);
+  // Of TCP what has not been acknowledged, of others what has not been read.
+  ioctl(connection.client.get(), SIOCOUTQ, &unsent_bytes);
+  return connection.has_output() || unread_bytes > 0 || unsent_bytes > 0;
+}
+
 void FrontDoor::CountUploads(Connection* connection) {
-  const std::int64_t bytes = connection->gate.upload_bytes();
+  // Those of a connection that has ended the library has forgotten.
+  const std::int64_t bytes = connection->has_said_end ? 0 : connection->gate.upload_bytes();
   upload_bytes_ += bytes - std::exchange(connection->counted_bytes, bytes);
 }
 
@@ -391,7 +437,8 @@ void FrontDoor::Watch(std::uint64_t id, Connection* connection) {
   std::uint32_t client_events = 0;
   std::uint32_t library_events = 0;
   if (connection->has_output()) client_events |= EPOLLOUT;
-  if (!connection->is_ending) {
+  if (connection->has_said_end) client_events |= EPOLLIN;
+  if (!connection->is_ending()) {
     const bool is_client_full = IsClientFull(*connection);
     if (!connection->gate.to_library.empty()) library_events |= EPOLLOUT;
     if (!is_client_full && !IsLibraryFull(*connection)) client_events |= EPOLLIN;
@@ -433,15 +480,20 @@ void FrontDoor::Tick(Clock::time_point now) {
   for (auto it = connections_.begin(); it != connections_.end();) {
     const auto here = it++;
     Connection& connection = here->second;
-    if (!connection.is_ending && !connection.gate.Tick(now)) connection.is_ending = true;
-    if (is_draining_) connection.gate.AskToLeave();
-    const bool is_mute = (!connection.gate.has_preface() || connection.is_ending) &&
-                         now > connection.last_heard + kPatience;
-    if (is_mute || !Serve(&connection, false, false)) {
+    if (!connection.is_ending() && !connection.gate.Tick(now)) BeginEnd(&connection);
+    if (is_draining_ && !connection.is_ending()) connection.gate.AskToLeave();
+    const bool is_mute = !connection.gate.has_preface() && now > connection.last_heard + kPatience;
+    const bool is_over = connection.is_ending() && now > *connection.end_limit;
+    if (is_mute || is_over || !Serve(&connection, false, false)) {
       End(here);
     } else {
       Watch(here->first, &connection);
     }
+  }
+  if (is_asked_for_unsent_) {
+    has_sent_all_ =
+        std::none_of(connections_.begin(), connections_.end(),
+                     [](const auto& connection) { return HasUnsent(connection.second); });
   }
 }
 
@@ -450,7 +502,7 @@ void FrontDoor::LimitUploads() {
     Connection* slowest = nullptr;
     for (auto& [id, connection] : connections_) {
       const auto oldest = connection.gate.oldest_upload();
-      if (connection.gate.upload_bytes() == 0 || !oldest) continue;
+      if (connection.counted_bytes == 0 || !oldest) continue;
       if (slowest == nullptr || *oldest < *slowest->gate.oldest_upload()) slowest = &connection;
     }
     if (slowest == nullptr) return;

@@ -9,8 +9,11 @@
 /// connections is bounded, by the descriptors of the process too: beyond, the one that has been
 /// silent longest ends, first such that have never spoken HTTP/2, last such that wait for an answer
 /// of the device. The bytes of all messages that
-/// are not whole yet are bounded: beyond, the upload that has taken longest is refused. One thread
-/// of its own; Open, Start and Stop from one thread.
+/// are not whole yet are bounded: beyond, the upload that has taken longest is refused.
+///
+/// A connection that ends says so once its bytes for the client are sent, and is closed when the
+/// client has closed too or a second later: closing one with unread input would take back what its
+/// client has not read. One thread of its own; Open, Start and Stop from one thread.
 
 #include <sys/epoll.h>
 
@@ -21,6 +24,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,6 +41,8 @@ struct FrontDoorLimits {
   /// Of all messages that are under way.
   std::int64_t max_upload_bytes = 0;
   int max_connections = 0;
+  /// A client may take so long to read what waits for it.
+  std::chrono::steady_clock::duration slow_reader_timeout{};
 };
 
 class FrontDoor {
@@ -62,10 +68,17 @@ class FrontDoor {
   /// Asks all clients, also those that come later, to make their next calls elsewhere. They may
   /// stay, and their calls go on. Any thread.
   void Drain() { is_draining_ = true; }
+  /// Whether clients have received all that the library had written when this was first called, as
+  /// a look at least every tenth of a second finds; until the first one false. Any thread.
+  bool HasSentAll() {
+    is_asked_for_unsent_ = true;
+    return has_sent_all_;
+  }
   /// A connection of this process to itself, without TLS; not open where no descriptor is left. Any
   /// thread.
   UniqueFd Connect();
-  /// Ends all connections and the thread.
+  /// Ends all connections and the thread. The library, which should have closed its ends, and the
+  /// clients get a moment for what they still have to say and to read.
   void Stop();
 
   /// The name of the client behind the library's name of a connection.
@@ -83,8 +96,11 @@ class FrontDoor {
     Clock::time_point last_heard;
     /// What upload_bytes_ has of it.
     std::int64_t counted_bytes = 0;
-    /// Ends once its bytes for the client are sent; the library is not heard any more.
-    bool is_ending = false;
+    /// Set when it is to end, and then once more when its last byte is sent: time at which it is
+    /// closed at the latest. The library is not heard any more.
+    std::optional<Clock::time_point> end_limit;
+    /// The client was told that nothing more comes; what it sends is read and forgotten.
+    bool has_said_end = false;
     std::uint32_t client_events = 0;
     std::uint32_t library_events = 0;
 
@@ -96,6 +112,7 @@ class FrontDoor {
           tls(std::move(tls_session)),
           gate(limits, on_refusal),
           last_heard(now) {}
+    bool is_ending() const { return end_limit.has_value(); }
     /// What the client is sent next.
     std::string& output() { return tls ? tls->to_client : gate.to_client; }
     bool has_output() const {
@@ -120,6 +137,11 @@ class FrontDoor {
   bool SendBoth(Connection* connection);
   bool ReadClient(Connection* connection);
   bool ReadLibrary(Connection* connection);
+  /// From now on what the library and the gate have said before is sent, and nothing else.
+  void BeginEnd(Connection* connection) const;
+  static void SayEnd(Connection* connection);
+  /// Whether bytes for the client are on this side of its socket.
+  static bool HasUnsent(const Connection& connection);
   void Watch(std::uint64_t id, Connection* connection);
   void CountUploads(Connection* connection);
   void End(Connections::iterator connection);
@@ -153,6 +175,8 @@ class FrontDoor {
   std::mutex own_mutex_;
   std::vector<UniqueFd> own_clients_;  ///< of Connect, not admitted yet
   std::atomic<bool> is_draining_{false};
+  std::atomic<bool> is_asked_for_unsent_{false};
+  std::atomic<bool> has_sent_all_{false};
   std::atomic<bool> is_stopping_{false};
   std::thread thread_;
 };

@@ -93,13 +93,16 @@ void SetLimits(const Limits& limits, grpc::ServerBuilder* builder) {
 
 using Builder = grpc::ServerBuilder::experimental_type;
 
+Clock::duration DurationOf(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
 FrontDoorLimits DoorLimits(const Limits& limits) {
-  return {{limits.max_request_bytes,
-           std::chrono::duration_cast<Clock::duration>(
-               std::chrono::duration<double>(limits.upload_timeout_s)),
+  return {{limits.max_request_bytes, DurationOf(limits.upload_timeout_s),
            static_cast<std::size_t>(limits.max_streams_per_connection)},
           limits.max_inflight_request_bytes,
-          limits.max_connections};
+          limits.max_connections,
+          DurationOf(limits.slow_reader_timeout_s)};
 }
 
 /// Failures that may pass when a supervisor tries again, such as a lack of memory, are not the
@@ -261,8 +264,7 @@ void InterlacerServer::Drain() {
   Log(LogLevel::kInfo, "draining", {{"calls", std::to_string(calls_.count())}});
   door_->Drain();
   loader_.request_stop();
-  drain_limit_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                    std::chrono::duration<double>(options_.limits.drain_timeout_s));
+  drain_limit_ = Clock::now() + DurationOf(options_.limits.drain_timeout_s);
 }
 
 std::optional<ServerExit> InterlacerServer::PollDeviceLost() {
@@ -270,9 +272,11 @@ std::optional<ServerExit> InterlacerServer::PollDeviceLost() {
     device_lost_limit_ = Clock::now() + kDeviceLostGrace;
     worker_.CancelAll(Status(StatusCode::kInternal, reason::DEVICE_LOST, "the device failed"));
   }
-  if (calls_.count() > 0 && Clock::now() < *device_lost_limit_) return std::nullopt;
+  if (!HaveAnswersArrived() && Clock::now() < *device_lost_limit_) return std::nullopt;
   return ServerExit::kInternal;
 }
+
+bool InterlacerServer::HaveAnswersArrived() { return calls_.count() == 0 && door_->HasSentAll(); }
 
 void InterlacerServer::CancelCalls() {
   worker_.CancelAll(Unavailable(reason::DRAINING, "the server is stopping"));
@@ -313,7 +317,9 @@ std::optional<ServerExit> InterlacerServer::Poll() {
   }
   if (state_.state() == ServerState::kDeviceLost) return PollDeviceLost();
   if (drain_limit_) {
-    if (calls_.count() == 0) return ServerExit::kDone;
+    if (HaveAnswersArrived()) return ServerExit::kDone;
+    const bool is_late = Clock::now() > *drain_limit_ + DurationOf(kCancelledStatusTimeS);
+    if (is_late && calls_.count() == 0) return ServerExit::kDone;
     if (Clock::now() > *drain_limit_ + kDrainGrace) {
       Log(LogLevel::kWarning, "stopped without the end of some calls",
           {{"calls", std::to_string(calls_.count())}});

@@ -3,9 +3,10 @@
 /// The server as an object: it listens, loads and warms up models, serves, and drains.
 ///
 /// Start listens at once and answers GetServerInfo and health while the models load on a separate
-/// thread. The program calls Poll regularly; it advances draining and returns when and with which
-/// exit code to stop. The destructor waits for the running unit of work. Threads: call all methods
-/// from one thread; the server synchronises its own threads.
+/// thread. The program calls Poll regularly; it advances draining, which ends when the clients'
+/// systems have all answers or at its limit, and returns when and with which exit code to stop. The
+/// destructor waits for the running unit of work. Threads: call all methods from one thread; the
+/// server synchronises its own threads.
 
 #include <grpcpp/grpcpp.h>
 
@@ -73,6 +74,8 @@ class InterlacerServer {
   void LoadModels(std::stop_token stop);
   void OnStateChange(ServerState state);
   std::optional<ServerExit> PollDeviceLost();
+  /// No call is left, and clients have what those before were answered.
+  bool HaveAnswersArrived();
 
   const ServerOptions options_;
   Metrics metrics_;

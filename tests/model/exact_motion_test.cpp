@@ -415,5 +415,21 @@ TEST_F(ExactMotion, ABrokenRobotIsRefused) {
   EXPECT_THAT(scene.status().field(), HasSubstr("robot.links[2]"));
 }
 
+TEST_F(ExactMotion, WhetherStepsAskTheNetworkIsKnownBeforehand) {
+  const auto predictor = SaveAndLoad(TwoPlates());
+  SceneInput without = MakeScene();
+  without.history_actions = {};
+  for (const SceneInput& input : {PlateScene(), without}) {
+    const ActionKind history = input.history_actions.kind;
+    const bool has_robot = history != ActionKind::kNone;
+    const ActionSequence actions = has_robot ? ActionsOf({{0.1f, 0}}) : ActionSequence{};
+    for (const MotionSource source : {MotionSource::kModel, MotionSource::kRobotOnly}) {
+      const bool asks = has_robot && source == MotionSource::kModel;
+      EXPECT_EQ(predictor->AsksNetwork(history, source), asks);
+      EXPECT_EQ(Begin(predictor.get(), input, actions, source)->asks_network(), asks);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace interlacer::testing

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/server/still_predictor.h"
 #include "tests/support/fake_predictor.h"
 
 namespace interlacer::testing {
@@ -25,7 +26,9 @@ constexpr double kSlowS = 0.02;
 /// Writes down what comes; slowly where it is told to.
 class Journal final : public RolloutWriter {
  public:
-  void NoteStep(double) override { lines.push_back("computed"); }
+  void NoteStep(double, bool asked_network) override {
+    lines.push_back(asked_network ? "computed" : "computed without the network");
+  }
   void NoteView(std::int64_t pixel_count, double carry_s, double rows_s) override {
     views.emplace_back(pixel_count, carry_s, rows_s);
   }
@@ -205,6 +208,16 @@ TEST_F(RolloutRunnerTest, AStepWithoutViewsIsFinishedInTheUnitThatComputesIt) {
   EXPECT_TRUE(runner_->is_done());
   EXPECT_EQ(journal_.lines.back(), "step 1");
   EXPECT_EQ(journal_.lines[3], "40 particles");
+}
+
+TEST_F(RolloutRunnerTest, TheWriterHearsWhichStepsAskTheNetwork) {
+  StillPredictor still(controls_, /*is_always_still=*/true);
+  OutputOptions output;
+  output.steps = {1};
+  runner_.emplace(&still, FakeActions(8), output, &durations_, &journal_);
+  ASSERT_TRUE(runner_->Begin(*still.Lift(FakeSceneInput()), kStartNs).ok());
+  ASSERT_TRUE(runner_->RunUnit().ok());
+  EXPECT_EQ(journal_.lines, (std::vector<std::string>{"computed without the network", "step 1"}));
 }
 
 /// A unit that found no memory is run again, and nothing is done twice.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/server/rollout_call.h"
+#include "tests/server/still_predictor.h"
 
 namespace interlacer::testing {
 namespace {
@@ -59,6 +60,42 @@ TEST(Costs, OfStepsWithASpreadCountFourTimes) {
   EXPECT_NEAR(needed_s(), 10, 1);
   request.mutable_output()->set_include_spread(true);
   EXPECT_NEAR(needed_s(), 40, 4);
+}
+
+/// A server whose model asks no network for scenes without a robot.
+std::unique_ptr<InProcessServer> StillServer(double step_cost_s) {
+  auto fixture = std::make_unique<InProcessServer>();
+  const auto load = [controls = fixture->controls]() -> StatusOr<std::unique_ptr<Predictor>> {
+    return std::unique_ptr<Predictor>(
+        std::make_unique<StillPredictor>(controls, /*is_always_still=*/false));
+  };
+  const auto warm_up = [step_cost_s](const std::stop_token&, ServedModel* model) {
+    model->metadata.step_cost_s = step_cost_s;
+    return Status::Ok();
+  };
+  fixture->server = Must(
+      InterlacerServer::Start(TestServerOptions(), {{FakeMetadata().model_name, load, warm_up}}));
+  fixture->Connect();
+  EXPECT_TRUE(fixture->WaitForServing());
+  return fixture;
+}
+
+TEST(Costs, OfStepsThatAskNoNetworkAreNeitherEstimatedNorNoted) {
+  const auto fixture = StillServer(1);
+  auto robot_only = MakeRolloutRequest(100);
+  robot_only.mutable_output()->set_motion(v1::MOTION_SOURCE_ROBOT_ONLY);
+  auto no_robot = MakeRolloutRequest(1);
+  no_robot.clear_actions();
+  no_robot.mutable_source()->mutable_scene_input()->clear_history_actions();
+  no_robot.mutable_output()->add_steps(100);
+  for (const auto& request : {robot_only, no_robot}) {
+    const grpc::Status status = Call(fixture.get(), request, 5).Finish();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(Seconds(Metadata(*fixture).step_cost()), 1);
+  }
+  EXPECT_EQ(fixture->controls->step_count, 200);
+  EXPECT_EQ(ReadDetails(Call(fixture.get(), MakeRolloutRequest(100), 5).Finish()).info.reason(),
+            "DEADLINE_TOO_SHORT");
 }
 
 /// A running mean has taken over a tenth of the first value.

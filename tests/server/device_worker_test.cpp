@@ -316,6 +316,47 @@ TEST_F(DeviceWorkerTest, AnErrorEndsTheJobOnly) {
             (std::vector<std::string>{"bad", "bad INTERNAL_ERROR", "good", "good OK"}));
 }
 
+/// Else nobody would hear of a device that was lost under a call whose client had gone.
+// fm-22
+TEST_F(DeviceWorkerTest, AFaultOfAUnitIsTheEndOfItsJobAlsoWhereThatWasCancelledMeanwhile) {
+  gate_.Close();
+  auto job = Job("a", 1, 5);
+  job->fails = true;
+  SubmitReady(job);
+  ASSERT_TRUE(gate_.WaitForUnit());
+  worker_.Cancel(job.get(), Cancelled("gone"));
+  gate_.Open();
+  ASSERT_TRUE(WaitUntil([&] { return job->end_count == 1; }));
+  EXPECT_EQ(journal_.Read(), (std::vector<std::string>{"a", "a INTERNAL_ERROR"}));
+}
+
+/// Of each priority four are parked and read again, so that they take turns beside two others.
+// fm-21
+TEST_F(DeviceWorkerTest, AsManyJobsHoldDeviceStateAsTheStartCountsAndNoMore) {
+  int held = 0;
+  for (int priority = 0; priority < kPriorityCount; ++priority) {
+    std::vector<std::shared_ptr<CountingJob>> parked;
+    for (int i = 0; i < 4; ++i) {
+      parked.push_back(Job("parked", priority, 1 << 30));
+      parked.back()->is_reader_stalled = true;
+      SubmitReady(parked.back());
+    }
+    held += 4;
+    ASSERT_TRUE(WaitUntil(
+        [&] { return worker_.active_count() == held && worker_.CostAheadS(priority) == 0; }));
+    for (int i = 0; i < 2; ++i) SubmitReady(Job("turns", priority, 1 << 30));
+    held += 2;
+    ASSERT_TRUE(WaitUntil([&] { return worker_.active_count() == held; }));
+    for (const auto& job : parked) {
+      job->is_reader_stalled = false;
+      worker_.Wake(job.get());
+    }
+    EXPECT_EQ(worker_.Submit(Job("late", priority, 1), true).reason(), reason::QUEUE_FULL);
+  }
+  EXPECT_EQ(worker_.active_count(), DeviceWorker::MaxHeld(2, 2));
+  worker_.Stop();
+}
+
 class IdleWorkerTest : public DeviceWorkerTest {
  protected:
   static constexpr std::chrono::milliseconds kDelay{20};

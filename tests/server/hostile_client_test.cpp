@@ -1,16 +1,19 @@
 /// Clients that break rules or dawdle, at the socket: each costs nobody else an answer.
 
 #include <gtest/gtest.h>
+#include <netinet/tcp.h>
 #include <sys/resource.h>
 #include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/server/health_client.h"
@@ -304,6 +307,140 @@ TEST(HostileClient, UnreadAnswersAreBoundedAndTheLongestUnreadGoesFirst) {
   }));
   EXPECT_FALSE(client.stream(calls[2]).is_over());
   EXPECT_TRUE(WaitUntil([&] { return IsServed(fixture.get()); }));
+}
+
+/// A rollout whose one answer is larger than what a client's system takes unread.
+v1::PredictRolloutRequest RequestOfALargeAnswer() {
+  auto request = MakeRolloutRequest(1);
+  auto* target = request.mutable_output()->add_render_targets();
+  target->set_target_name("large");
+  *target->mutable_camera() = MakeView("left", 0).calibration();
+  target->mutable_camera()->set_width_px(320);
+  target->mutable_camera()->set_height_px(320);  // about 300 kB
+  return request;
+}
+
+// fm-26
+TEST(HostileClient, AnAnswerThatIsReadSlowlyIsWholeAlthoughTheServerStops) {
+  auto fixture = ServingServer();
+  RawHttp2 client(fixture->server->port(), /*initial_window=*/1 << 20);
+  client.GiveWindow(0, 1 << 20);
+  const std::uint32_t call = client.Open(kRolloutPath);
+  client.Data(call, Message(RequestOfALargeAnswer()), true);
+  ASSERT_TRUE(HasMetric(*fixture, "code=\"OK\",method=\"PredictRollout\""));
+  fixture->server->Drain();
+  EXPECT_FALSE(WaitUntil([&] { return fixture->server->Poll().has_value(); }, 1))
+      << "it ends with bytes unsent";
+  ASSERT_TRUE(client.WaitForEnd(call));
+  EXPECT_EQ(client.Header(call, "grpc-status"), "0");
+  EXPECT_GT(client.stream(call).data_bytes, 3u * 320 * 320);
+  EXPECT_TRUE(WaitUntil([&] { return fixture->server->Poll() == ServerExit::kDone; }));
+}
+
+// fm-26
+TEST(HostileClient, AnAnswerThatNobodyReadsHoldsADrainUntilItsLimit) {
+  auto fixture = ServingServer(TestServerOptions({.drain_timeout_s = 0.2}));
+  RawHttp2 client(fixture->server->port(), /*initial_window=*/1 << 20);
+  client.GiveWindow(0, 1 << 20);
+  client.Data(client.Open(kRolloutPath), Message(RequestOfALargeAnswer()), true);
+  ASSERT_TRUE(HasMetric(*fixture, "code=\"OK\",method=\"PredictRollout\""));
+  fixture->server->Drain();
+  EXPECT_TRUE(WaitUntil([&] { return fixture->server->Poll() == ServerExit::kDone; }));
+}
+
+/// Reads until the server says that nothing more comes; false if it breaks the connection off.
+bool ReadsToTheEnd(int fd, std::string* bytes) {
+  std::string part(1 << 16, '\0');
+  ssize_t count = 0;
+  while ((count = recv(fd, part.data(), part.size(), 0)) > 0) {
+    bytes->append(part, 0, static_cast<std::size_t>(count));
+  }
+  return count == 0;
+}
+
+std::string HttpGreeting() { return kHttp2Preface + Http2Frame(RawHttp2::kSettings, 0, 0, ""); }
+
+/// GOAWAY with the word for an error.
+bool HasGoAway(const std::string& bytes) {
+  return bytes.find(std::string(1, RawHttp2::kGoAway) + std::string(5, '\0')) != std::string::npos;
+}
+
+/// Closing a socket with unread input would reset the connection.
+TEST(HostileClient, WhoIsSentAwayWhileItSendsHearsWhy) {
+  auto fixture = ServingServer();
+  const int fd = ConnectToLoopback(fixture->server->port());
+  // Frames of calls are none of call 0.
+  const std::string bytes =
+      HttpGreeting() + Http2Frame(RawHttp2::kData, 0, 0, "x") + std::string(200'000, '\0');
+  for (std::size_t at = 0; at < bytes.size();) {
+    const ssize_t count = send(fd, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
+    ASSERT_GT(count, 0);
+    at += static_cast<std::size_t>(count);
+  }
+  std::string heard;
+  EXPECT_TRUE(ReadsToTheEnd(fd, &heard)) << std::strerror(errno);
+  EXPECT_TRUE(HasGoAway(heard));
+  close(fd);
+  EXPECT_TRUE(IsServed(fixture.get()));
+}
+
+/// It takes longer than a connection's patience with those that say nothing at all.
+TEST(HostileClient, WhoIsSentAwayAfterALongSilenceHearsWhy) {
+  auto fixture = ServingServer(TestServerOptions({.upload_timeout_s = 10.5}));
+  const int fd = ConnectToLoopback(fixture->server->port());
+  // Headers without an end.
+  const std::string bytes =
+      HttpGreeting() + Http2Frame(RawHttp2::kHeaders, 0, 1, HeaderBlock(kValidatePath));
+  ASSERT_EQ(send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL), std::ssize(bytes));
+  std::string heard;
+  EXPECT_TRUE(ReadsToTheEnd(fd, &heard));
+  EXPECT_TRUE(HasGoAway(heard));
+  close(fd);
+}
+
+/// The server's end of a connection to it, of this process too; -1 where it is not accepted yet.
+int OtherEnd(int fd) {
+  sockaddr_in own{}, peer{};
+  socklen_t bytes = sizeof(own);
+  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&own), &bytes), 0);
+  for (int other = 3; other < 1024; ++other) {
+    bytes = sizeof(peer);
+    if (getpeername(other, reinterpret_cast<sockaddr*>(&peer), &bytes) == 0 &&
+        peer.sin_family == AF_INET && peer.sin_port == own.sin_port) {
+      return other;
+    }
+  }
+  return -1;
+}
+
+/// The kernel too ends connections whose clients do not read.
+TEST(HostileClient, TheKernelWaitsForSlowReadersAsLongAsTheServerDoes) {
+  for (const auto& [timeout_s, expected_ms] : {std::pair{10, 60'000}, {300, 310'000}}) {
+    auto fixture =
+        ServingServer(TestServerOptions({.slow_reader_timeout_s = static_cast<double>(timeout_s)}));
+    const int fd = ConnectToLoopback(fixture->server->port());
+    int value_ms = 0;
+    EXPECT_TRUE(WaitUntil([&] {
+      socklen_t bytes = sizeof(value_ms);
+      return getsockopt(OtherEnd(fd), IPPROTO_TCP, TCP_USER_TIMEOUT, &value_ms, &bytes) == 0 &&
+             value_ms != 0;
+    }));
+    EXPECT_EQ(value_ms, expected_ms);
+    close(fd);
+  }
+}
+
+/// Eight digits of hours have more nanoseconds than 64 bits hold.
+// fm-14
+TEST(HostileClient, ADeadlineInThousandsOfYearsIsNotOver) {
+  auto fixture = ServingServer();
+  RawHttp2 client(fixture->server->port());
+  for (const char* timeout : {"2562048H", "2777777H", "5124096H", "99999999H"}) {
+    const std::uint32_t call = client.Open(kValidatePath, {{"grpc-timeout", timeout}});
+    client.Data(call, Message(MakeSceneRequest<v1::ValidateSceneRequest>()), true);
+    ASSERT_TRUE(client.WaitForEnd(call));
+    EXPECT_EQ(client.Header(call, "grpc-status"), "0") << timeout;
+  }
 }
 
 // fm-20

@@ -8,8 +8,12 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "render/kernels/observed_disc.h"
+#include "server/convert/output_options.h"
+#include "server/convert/responses.h"
 #include "tests/server/rollout_call.h"
 
 namespace interlacer::testing {
@@ -59,6 +63,78 @@ TEST(Memory, LargeRequestsOfOthersLeaveRoomForUrgentOnes) {
   fixture->controls->gate.Open();
   EXPECT_TRUE(urgent.Finish().ok());
   EXPECT_TRUE(other.Finish().ok());
+}
+
+/// The surfel, what moves it, its disc and so on of each pixel of two newest frames.
+TEST(Memory, PixelsThatAreCarriedAreCounted) {
+  static_assert(sizeof(SurfelNeighbors) == 24 && sizeof(Disc) == 56,
+                "count again what a pixel has");
+  constexpr std::int64_t kPixelBytes = 198, kPixels = 2 * kViewWidthPx * kViewHeightPx;
+  auto request = MakeRolloutRequest(1);
+  request.set_priority(v1::REQUEST_PRIORITY_CONTROL);
+  AddView(request.mutable_output(), "view", "left");
+  const std::int64_t needed = ReservedBytes(request) + kPixelBytes * kPixels;
+  auto fixture = ServingServer(TestServerOptions({.max_inflight_request_bytes = needed}));
+  EXPECT_TRUE(Call(fixture.get(), request).Finish().ok());
+  fixture = ServingServer(TestServerOptions({.max_inflight_request_bytes = needed - 1}));
+  ExpectRefused(Call(fixture.get(), request).Finish(), grpc::StatusCode::RESOURCE_EXHAUSTED,
+                "HOST_MEMORY");
+}
+
+FloatImage AsFloats(const RgbImage& image) {
+  FloatImage color{image.width_px, image.height_px, 3, {}};
+  for (const std::uint8_t value : image.pixels) {
+    color.pixels.push_back(static_cast<float>(value) / 255);
+  }
+  return color;
+}
+
+/// What is worst for every coding: nothing repeats, and no coefficient is small.
+// fm-13
+TEST(Memory, NoViewIsLargerThanEstimatedWhateverItShows) {
+  std::mt19937 random(7);
+  for (const auto& [width_px, height_px] :
+       {std::pair{1, 1}, {7, 3}, {3, 1024}, {64, 9}, {256, 256}}) {
+    RgbImage noise{width_px, height_px, {}};
+    noise.pixels.resize(std::size_t{3} * width_px * height_px);
+    RgbImage extremes = noise;
+    for (std::uint8_t& value : noise.pixels) value = static_cast<std::uint8_t>(random());
+    for (std::uint8_t& value : extremes.pixels) value = random() % 2 == 0 ? 0 : 255;
+    RenderTarget target;
+    target.camera.emplace();
+    target.camera->width_px = width_px;
+    target.camera->height_px = height_px;
+    target.jpeg_quality = 100;
+    for (const RgbImage& image : {noise, extremes}) {
+      for (const ViewCompression compression :
+           {ViewCompression::kNone, ViewCompression::kPng, ViewCompression::kJpeg}) {
+        target.compression = compression;
+        OutputOptions output;
+        output.render_targets.assign(8, target);
+        wire::RenderedImage packed;
+        PackView(target, AsFloats(image), {}, &packed);
+        const auto estimated = EstimateResponseBytes(output, 1, FakeMetadata(), Limits());
+        ASSERT_TRUE(estimated.ok());
+        EXPECT_LE(8 * packed.ByteSizeLong(), static_cast<std::size_t>(*estimated))
+            << width_px << "x" << height_px << ", " << static_cast<int>(compression);
+      }
+    }
+  }
+}
+
+/// As many views as the limits name, at their largest.
+TEST(Memory, TheLargestViewsOfEveryCompressionFitIntoAMessage) {
+  const Limits limits;
+  RenderTarget target;
+  target.camera.emplace();
+  target.camera->width_px = target.camera->height_px = limits.max_render_side_px;
+  for (const ViewCompression compression :
+       {ViewCompression::kNone, ViewCompression::kPng, ViewCompression::kJpeg}) {
+    target.compression = compression;
+    OutputOptions output;
+    output.render_targets.assign(static_cast<std::size_t>(limits.max_render_target_count), target);
+    EXPECT_TRUE(EstimateResponseBytes(output, 1, FakeMetadata(), limits).ok());
+  }
 }
 
 /// Room for one request: the next one finds it as soon as the status of the last one is there.

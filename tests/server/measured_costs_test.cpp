@@ -114,7 +114,9 @@ TEST_F(MeasuredCostsTest, WithoutAWarmUpAreZeroUntilSomethingIsMeasured) {
   MeasuredCosts costs(FakeMetadata(), now_);
   EXPECT_DOUBLE_EQ(costs.StepS(now_), 0);
   costs.NoteStep(1, now_);
-  EXPECT_DOUBLE_EQ(costs.StepS(now_), 0.1);
+  EXPECT_DOUBLE_EQ(costs.StepS(now_), 1);
+  now_ += seconds(10);
+  EXPECT_DOUBLE_EQ(costs.StepS(now_), 1) << "nothing ever took no time";
 }
 
 }  // namespace

@@ -363,6 +363,25 @@ TEST(UpdateScene, IsASceneOfTheTwoNewestObservations) {
   ASSERT_TRUE(WaitUntil([&] { return fixture->controls->live_scenes == 1; }));
 }
 
+/// It encodes half of the frames.
+TEST(UpdateScene, SaysNothingOfWhatAWholeLiftCosts) {
+  auto fixture = ServingServer();
+  const auto ingest_cost = [&] {
+    grpc::ClientContext context;
+    v1::GetModelMetadataResponse metadata;
+    EXPECT_TRUE(fixture->stub->GetModelMetadata(&context, {}, &metadata).ok());
+    return metadata.ingest_cost().SerializeAsString();
+  };
+  const std::string id = CreateScene(fixture.get());
+  const std::string before = ingest_cost();
+  fixture->controls->unit_s = 0.02;
+  v1::UpdateSceneResponse response;
+  ASSERT_TRUE(Update(fixture.get(), MakeUpdate(id), &response).ok());
+  EXPECT_EQ(ingest_cost(), before);
+  CreateScene(fixture.get());
+  EXPECT_NE(ingest_cost(), before);
+}
+
 TEST(UpdateScene, CallsInProgressGoOnWithWhatItWas) {
   auto fixture = ServingServer();
   const std::string id = CreateScene(fixture.get());

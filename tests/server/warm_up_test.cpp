@@ -12,6 +12,7 @@
 #include <string>
 
 #include "common/transforms.h"
+#include "tests/server/still_predictor.h"
 #include "tests/support/fake_predictor.h"
 #include "tests/support/must.h"
 
@@ -84,6 +85,15 @@ TEST(WarmUp, RunsTwoStepsAndMeasures) {
   EXPECT_GT(result.render_cost_s, 0);
   EXPECT_GT(result.carry_cost_s, 0);
   EXPECT_TRUE(CheckWarmUp(scene, result).ok());
+}
+
+TEST(WarmUp, StepsThatAskNoNetworkAreNotTimed) {
+  StillPredictor predictor(std::make_shared<FakeControls>(), /*is_always_still=*/true);
+  const auto scene = Must(ReadWarmUpScene("/no/such/checkpoint", predictor.metadata()));
+  const auto result = Must(RunWarmUp(scene, {}, &predictor));
+  EXPECT_EQ(result.steps.size(), 2u);
+  EXPECT_EQ(result.step_cost_s, 0);
+  EXPECT_GT(result.ingest_cost_s, 0);
 }
 
 TEST(WarmUp, CostsGoToTheMetadataThatIsHandedOut) {
