@@ -105,6 +105,10 @@ void CheckNetwork(const NetworkConfig& network, Limits* limits) {
   if (local.mechanism) CheckNeighbors("network.local", *local.mechanism, limits);
   limits->Within("network.local.key_width", local.key_width, 1, 1024);
   limits->Within("network.local.walk_count", local.walk_count, 1, 4096);
+  limits->Require(local.kind != LocalLayer::kGrfSampled ||
+                      local.sampler != WalkSampler::kAntithetic || local.walk_count % 2 == 0,
+                  "network.local.walk_count", "an even number for the sampler antithetic",
+                  std::to_string(local.walk_count));
   limits->Within("network.local.halt_probability", local.halt_probability, 0.0, 0.99);
   limits->Within("network.local.anchor_stride", local.anchor_stride, 1, 1024);
   limits->Within("network.local.anchor_neighbor_count", local.anchor_neighbor_count, 1, 64);

@@ -17,7 +17,8 @@ namespace {
 using attention::Attention;
 using attention::AttentionInputs;
 
-constexpr std::string_view kDraws[] = {"omega", "mask_omega", "xi", "probe"};
+constexpr std::string_view kDraws[] = {"omega", "mask_omega",   "xi",        "probe",
+                                       "noise", "shared_noise", "projection"};
 constexpr std::int64_t kProbeTokens = 4;
 
 const MechanismConfig& MechanismAt(const NetworkConfig& config, LayerPlace place) {

@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include "common/checked_math.h"
 #include "common/file_io.h"
 #include "common/json.h"
 
@@ -83,14 +81,17 @@ StatusOr<Extent> ParseExtent(const std::string& name, const JsonObject& entry) {
   }
   extent.begin = offsets[0];
   extent.end = offsets[1];
-  // Checked products: sizes come from the file and may overflow or be negative.
-  std::optional<std::int64_t> bytes = extent.type->size_bytes;
+  // Checked products: sizes come from the file and may overflow or be negative. Strides count sides
+  // of 0 as 1.
+  std::int64_t bytes = extent.type->size_bytes, stride = 1;
+  bool fits = true;
   for (const std::int64_t size : extent.shape) {
-    bytes = bytes ? CheckedProduct({*bytes, size}) : std::nullopt;
+    fits = fits && size >= 0 && !__builtin_mul_overflow(bytes, size, &bytes) &&
+           !__builtin_mul_overflow(stride, std::max<std::int64_t>(size, 1), &stride);
   }
-  if (!bytes || *bytes != extent.end - extent.begin) {
+  if (!fits || bytes != extent.end - extent.begin) {
     return CheckpointInvalid(entry.PathOf("data_offsets"),
-                             (bytes ? std::to_string(*bytes) : "a representable number of") +
+                             (fits ? std::to_string(bytes) : "a representable number of") +
                                  " bytes for its shape and type",
                              std::to_string(extent.end - extent.begin));
   }

@@ -37,10 +37,10 @@ int WalksForBound(double error, double probability, double c) {
   return walks;
 }
 
-int VisitedNodesBound(double probability, int walk_count, double halt_probability) {
+double VisitedNodesBound(double probability, int walk_count, double halt_probability) {
   // b = ln(1 - (1 - delta)^(1/n)) / ln(1 - p_halt)
-  const double one_walk_fails = 1 - std::pow(1 - probability, 1.0 / walk_count);
-  return static_cast<int>(std::ceil(std::log(one_walk_fails) / std::log(1 - halt_probability)));
+  const double one_walk_fails = -std::expm1(std::log1p(-probability) / walk_count);
+  return std::ceil(std::log(one_walk_fails) / std::log1p(-halt_probability));
 }
 
 }  // namespace interlacer

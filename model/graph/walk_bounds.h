@@ -21,7 +21,7 @@ int WalksForBound(double error, double probability, double c);
 
 /// With at least 1 - `probability`, none of walk_count walks visits more nodes than this; a row
 /// then has at most walk_count times as many entries. The start counts as visited. The lemma's
-/// real number is rounded up: without that the statement fails.
-int VisitedNodesBound(double probability, int walk_count, double halt_probability);
+/// real number is rounded up: without that the statement fails. Without halting it is infinite.
+double VisitedNodesBound(double probability, int walk_count, double halt_probability);
 
 }  // namespace interlacer

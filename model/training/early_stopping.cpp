@@ -15,7 +15,7 @@ bool IsFlat(std::span<const double> losses, const FlatnessRule& rule) {
   };
   const double last = sum(losses.last(window));
   const double before = sum(losses.last(2 * window).first(window));
-  return std::isfinite(last) && std::isfinite(before) &&
+  return std::isfinite(last) && std::isfinite(before) && before > 0 &&
          last >= (1 - rule.min_improvement) * before;
 }
 

@@ -15,8 +15,8 @@ struct FlatnessRule {
   bool operator==(const FlatnessRule&) const = default;
 };
 
-/// `losses` of all validations of a run in order, each above 0. One that is not finite among the
-/// last 2 `window` is never flat, nor are fewer than 2 `window` losses.
+/// `losses` of validations in order, none below 0. One that is not finite among the last 2 `window`
+/// is never flat, nor are fewer than 2 `window` losses, nor a window of zeros before the last.
 bool IsFlat(std::span<const double> losses, const FlatnessRule& rule);
 
 }  // namespace interlacer

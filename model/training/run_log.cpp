@@ -84,12 +84,13 @@ Status RunLog::WriteEnd(std::int64_t step, bool is_flat) {
   return WriteLine(OrderedJson{{"kind", "end"}, {"step", step}, {"flat", is_flat}}.dump());
 }
 
-std::vector<double> ReadValidationLosses(const std::string& path) {
+std::vector<double> ReadValidationLosses(const std::string& path, std::int64_t after_step) {
   std::vector<double> losses;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
     const auto record = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
     if (record.is_discarded() || record.value("kind", "") != "validation") continue;
+    if (record.value("step", std::int64_t{0}) <= after_step) continue;
     const auto loss = record.find("loss");
     if (loss == record.end()) continue;
     // One that was not finite was written as null.

@@ -58,7 +58,8 @@ class RunLog {
   std::ofstream file_;
 };
 
-/// Losses of the validations in a log, in order; runs of earlier versions have none.
-std::vector<double> ReadValidationLosses(const std::string& path);
+/// Losses of the validations after more than `after_step` steps in a log, in order; runs of earlier
+/// versions have none.
+std::vector<double> ReadValidationLosses(const std::string& path, std::int64_t after_step = 0);
 
 }  // namespace interlacer

@@ -29,6 +29,19 @@ T ValueAt(const Schedule<T>& schedule, std::int64_t step) {
   return value;
 }
 
+/// The step from which on the value at `step` holds.
+template <typename T>
+std::int64_t HoldsFrom(const Schedule<T>& schedule, std::int64_t step) {
+  std::int64_t from_step = 0;
+  T value = schedule.front().value;
+  for (const auto& entry : schedule) {
+    if (entry.from_step > step) break;
+    if (entry.value != value) from_step = entry.from_step;
+    value = entry.value;
+  }
+  return from_step;
+}
+
 template <typename T>
 bool IsValidSchedule(const Schedule<T>& schedule) {
   if (schedule.empty() || schedule.front().from_step != 0) return false;

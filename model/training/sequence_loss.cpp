@@ -54,11 +54,14 @@ torch::Tensor DepthLoss(const torch::Tensor& distance_m, const torch::Tensor& ta
   return loss_m / is_hit.sum().clamp_min(1);
 }
 
-ViewLosses ViewLossesOf(WorldModel* model, const CloudTensors& cloud, const TrainingSample& sample,
-                        std::size_t step, const SequenceLossOptions& options) {
+/// Nothing where no pixel is supervised.
+std::optional<ViewLosses> ViewLossesOf(WorldModel* model, const CloudTensors& cloud,
+                                       const TrainingSample& sample, std::size_t step,
+                                       const SequenceLossOptions& options) {
   const RayDraw draw{options.ray_count, options.moving_ray_share, options.seed, options.draw_index,
                      static_cast<std::uint32_t>(step)};
   const TrainingRays rays = ValueOrThrow(DrawTrainingRays(sample.target_steps[step], draw));
+  if (rays.count == 0) return std::nullopt;
   const torch::Device device = model->device();
   const RendererConfig renderer =
       RendererForRange(model->config().renderer, sample.near_m, sample.far_m);
@@ -88,13 +91,13 @@ ViewLosses ViewLossesOf(WorldModel* model, const CloudTensors& cloud, const Trai
   return losses;
 }
 
-/// The terms of a rendered step; counts them in `loss`, the depth as one of `step_count` steps.
+/// The terms of a rendered step; counts them in `loss`, the depth as one of `counted` steps.
 torch::Tensor WeightedViewLoss(const ViewLosses& losses, double weight,
-                               const SequenceLossOptions& options, std::int64_t rendered_count,
+                               const SequenceLossOptions& options, std::int64_t counted,
                                SequenceLoss* loss) {
   torch::Tensor sum = weight * losses.video;
   if (!losses.depth_m.defined()) return sum;
-  loss->depth_m += losses.depth_m.item<double>() / static_cast<double>(rendered_count);
+  loss->depth_m += losses.depth_m.item<double>() / static_cast<double>(counted);
   return sum + options.depth_weight * losses.depth_m;
 }
 
@@ -134,14 +137,15 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
   SequenceLoss loss;
   torch::Tensor sum = torch::zeros({}, newer.positions_m.options());
   double weight = 0;
-  const bool shows_start = options.reconstruction_weight > 0,
+  const bool counts_start = options.reconstruction_weight > 0,
              shows_steps = options.video_weight > 0;
-  const std::int64_t rendered_count = (shows_start ? 1 : 0) + (shows_steps ? step_count : 0);
-  if (shows_start) {
-    const ViewLosses losses = ViewLossesOf(model, WithJitter(newer, options), sample, 0, options);
-    loss.reconstruction = losses.video.item<double>();
-    sum = sum +
-          WeightedViewLoss(losses, options.reconstruction_weight, options, rendered_count, &loss);
+  const std::int64_t counted = (counts_start ? 1 : 0) + (shows_steps ? step_count : 0);
+  if (counts_start || options.shows_start) {
+    const auto losses = ViewLossesOf(model, WithJitter(newer, options), sample, 0, options);
+    if (losses) loss.reconstruction = losses->video.item<double>();
+    if (losses && counts_start) {
+      sum = sum + WeightedViewLoss(*losses, options.reconstruction_weight, options, counted, &loss);
+    }
     weight += options.reconstruction_weight;
   }
   const torch::Tensor start_m = newer.positions_m;
@@ -169,10 +173,12 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
       next = robot->Place(step + 1, next, newer);
     }
     if (shows_steps) {
-      const ViewLosses losses =
+      const auto losses =
           ViewLossesOf(model, next, sample, static_cast<std::size_t>(step) + 1, options);
-      loss.prediction += losses.video.item<double>() / static_cast<double>(step_count);
-      sum = sum + WeightedViewLoss(losses, options.video_weight, options, rendered_count, &loss);
+      if (losses) {
+        loss.prediction += losses->video.item<double>() / static_cast<double>(step_count);
+        sum = sum + WeightedViewLoss(*losses, options.video_weight, options, counted, &loss);
+      }
     }
     sum = sum + RegularizationOf(newer, next, *robot, stretch ? &*stretch : nullptr,
                                  options.regularization);

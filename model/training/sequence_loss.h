@@ -2,8 +2,9 @@
 
 /// The loss of one sequence: encode, lift, roll out, render rays, compare colours.
 ///
-/// Mean over rays and channels of (rendered - target)^2 for every view set, averaged over the
-/// predicted steps (all with the same weight) and the reconstruction (with its own weight), plus
+/// Mean over rays and channels of (rendered - target)^2 for every view set, 0 where none of its
+/// pixels is supervised, averaged over the predicted steps (all with the same weight) and the
+/// reconstruction (with its own weight), plus
 /// options that the paper does not have: depth of the same rays, the distance of particles to their
 /// true tracks (track_loss.h), random colours behind the rays, and regularisation terms on the
 /// change of particles (motion_regularization.h). With exact robot motion the robot's particles
@@ -31,6 +32,7 @@ struct SequenceLossOptions {
   int ray_count = 128;
   double moving_ray_share = 0;
   double reconstruction_weight = 0;
+  bool shows_start = false;        ///< computes `reconstruction`, and nothing else, at weight 0 too
   double video_weight = 1;         ///< of each predicted step; 0 renders none
   double depth_weight = 0;         ///< per metre, in each rendered step
   double track_weight = 0;         ///< per metre, in each predicted step with known tracks
@@ -45,9 +47,9 @@ struct SequenceLossOptions {
 
 struct SequenceLoss {
   torch::Tensor total;
-  double reconstruction = 0;  ///< 0 when its weight is 0
+  double reconstruction = 0;  ///< 0 when its weight is 0, unless shows_start
   double prediction = 0;      ///< mean over predicted steps
-  double depth_m = 0;         ///< mean depth term of all rendered steps, without its weight
+  double depth_m = 0;         ///< mean depth term of all steps with a weight, without its own
   double track_m = 0;         ///< mean track loss of the predicted steps, without its weight
   double still_track_m = 0;   ///< the same of the prediction that nothing moves
 };

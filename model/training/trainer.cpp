@@ -68,6 +68,13 @@ SampleRequest RequestAt(const RunConfig& config, std::uint64_t seed, std::int64_
   return request;
 }
 
+/// The step from which on sequences are of the length and clouds of the size that they have at
+/// `step`: losses of others are no measure of what has been learnt since.
+std::int64_t ComparableFrom(const TrainingConfig& training, std::int64_t step) {
+  return std::max(HoldsFrom(training.rollout_steps, step),
+                  HoldsFrom(training.particle_count, step));
+}
+
 /// Turns the sequence by an angle of its own and gives it colours of its own, where the
 /// configuration asks for it.
 void Augment(const TrainingConfig& training, std::uint64_t seed, std::int64_t index,
@@ -129,7 +136,7 @@ class TrainingRun {
   std::unique_ptr<WeightEma> average_;  // null without averaging
   std::unique_ptr<SampleSource> source_;
   std::unique_ptr<RankGroup> ranks_;
-  std::vector<double> validation_losses_;  // on rank 0 only
+  std::vector<double> validation_losses_;  // since ComparableFrom; on rank 0 only
 };
 
 Status TrainingRun::Start(std::int64_t* steps_done) {
@@ -266,7 +273,7 @@ Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
     options.jitter_depth = false;
     options.reconstruction_jitter_m = 0;
     options.moving_ray_share = 0;
-    options.reconstruction_weight = RendersAnything(config_.training) ? 1 : 0;
+    options.shows_start = RendersAnything(config_.training);
     const SequenceLoss loss = ComputeSequenceLoss(&model_, sample, options);
     record.depth_loss_m += loss.depth_m / count;
     record.track_loss_m += loss.track_m / count;
@@ -302,12 +309,15 @@ Status TrainingRun::ValidateAndSave(std::int64_t steps_done, bool validates, boo
 }
 
 StatusOr<TrainSummary> TrainingRun::Run() {
+  const TrainingConfig& training = config_.training;
   std::int64_t steps_done = 0;
   INTERLACER_RETURN_IF_ERROR(Start(&steps_done));
   std::optional<RunLog> log;  // on rank 0 only
   if (ranks_->is_first()) {
     INTERLACER_ASSIGN_OR_RETURN(log, RunLog::Open(paths_.log(), steps_done));
-    validation_losses_ = ReadValidationLosses(paths_.log());
+    // A validation has the sequences of the step before it.
+    const std::int64_t last_step = std::max<std::int64_t>(steps_done - 1, 0);
+    validation_losses_ = ReadValidationLosses(paths_.log(), ComparableFrom(training, last_step));
   }
   SamplePrefetcher samples(
       source_.get(),
@@ -315,11 +325,13 @@ StatusOr<TrainSummary> TrainingRun::Run() {
         return RequestOf(first_step, number);
       },
       DrawsAtOnce(model_.device()));
-  const TrainingConfig& training = config_.training;
   TrainSummary summary{steps_done, 0, paths_.checkpoint()};
   bool go_on = true;
   bool is_flat = AnyRank(ranks_.get(), HasFlattened());
   while (go_on && !is_flat && summary.steps_done < training.step_count) {
+    if (ComparableFrom(training, summary.steps_done) == summary.steps_done) {
+      validation_losses_.clear();
+    }
     INTERLACER_ASSIGN_OR_RETURN(const TrainingRecord record, OneStep(summary.steps_done, &samples));
     summary.steps_done = record.step;
     if (average_) average_->Update(record.step);

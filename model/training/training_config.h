@@ -96,7 +96,8 @@ struct TrainingConfig {
   std::int64_t validation_every = 500;
   int validation_sample_count = 8;
   /// Ends the run at the validation at which its loss (ValidationRecord) has flattened, before
-  /// step_count. Off by default.
+  /// step_count. Losses before another value of rollout_steps or particle_count do not count. Off
+  /// by default.
   FlatnessRule stop_when_flat;
   bool operator==(const TrainingConfig&) const = default;
 };

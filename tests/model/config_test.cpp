@@ -179,6 +179,10 @@ INSTANTIATE_TEST_SUITE_P(
                 R"({"graph": {"symmetrise": true}, "network": {"local": {"kind": "none"}}})",
                 "graph.symmetrise"},
         Refusal{"UnknownWord", R"({"network": {"local": {"kind": "magic"}}})", "kind"},
+        Refusal{"PairsOfAnOddNumberOfWalks",
+                R"({"network": {"local": {"kind": "grf_sampled", "sampler": "antithetic"}}})",
+                "network.local.walk_count: expected an even number for the sampler antithetic, "
+                "got 27"},
         Refusal{"UnknownIndex", R"({"graph": {"index": "kd_tree"}})",
                 "graph.index: expected grid, faiss_flat, faiss_ivf, got kd_tree"},
         Refusal{"UnknownOutlierFilter", R"({"lifting": {"outlier_filter": {"kind": "median"}}})",
@@ -199,6 +203,21 @@ INSTANTIATE_TEST_SUITE_P(
                 "particle_count"},
         Refusal{"NearBehindFar", R"({"renderer": {"near_m": 3}})", "near"}),
     [](const auto& test) { return test.param.name; });
+
+TEST(Config, WalksInPairsAreEvenWhereTheyAreDrawn) {
+  InterlacerConfig config;
+  LocalLayerConfig& local = config.network.local;
+  local.sampler = WalkSampler::kAntithetic;
+  local.walk_count = 27;
+  EXPECT_TRUE(ValidateConfig(config).ok()) << "enumerated walks";
+  local.kind = LocalLayer::kGrfSampled;
+  EXPECT_EQ(ValidateConfig(config).field(), "network.local.walk_count");
+  local.walk_count = 28;
+  EXPECT_TRUE(ValidateConfig(config).ok()) << ValidateConfig(config).ToString();
+  local.walk_count = 27;
+  local.sampler = WalkSampler::kRepelling;
+  EXPECT_TRUE(ValidateConfig(config).ok()) << ValidateConfig(config).ToString();
+}
 
 TEST(Config, TheLocalLayerLooksForItsOwnNumberOfNeighbors) {
   InterlacerConfig config;

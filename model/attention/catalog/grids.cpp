@@ -2,6 +2,7 @@
 
 #include <ATen/Functions.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "common/number_text.h"
@@ -19,7 +20,7 @@ constexpr std::size_t kMaxHypercubeSides = 16;
 
 std::int64_t FurthestDistance(const std::vector<std::int64_t>& grid) {
   std::int64_t distance = 0;
-  for (const std::int64_t side : grid) distance += side - 1;
+  for (const std::int64_t side : grid) distance += std::max<std::int64_t>(side - 1, 0);
   return distance;
 }
 

@@ -49,7 +49,9 @@ StatusOr<MaskBounds> BoundsOf(const Attention& grf_sym, const AttentionInputs& i
   if (walks < std::numeric_limits<int>::max()) bounds.walks = walks;
   if (halts > 0) {
     const auto count = static_cast<int>(options.Int("walks"));
-    bounds.entries = std::int64_t{count} * VisitedNodesBound(probability, count, halts);
+    const auto most = static_cast<double>(options.Int("hops") + 1);
+    bounds.entries = count * static_cast<std::int64_t>(
+                                 std::min(VisitedNodesBound(probability, count, halts), most));
   }
   return bounds;
 }

@@ -18,7 +18,7 @@ struct MaskBounds {
   double load_norm = 0;          ///< c of coefficients, the largest of all heads
   /// Independent walks of a token that suffice; nothing where 2^31 do not.
   std::optional<int> walks;
-  /// Of a row of features at most, by the options' walks; nothing without halting.
+  /// Of a row of features at most, by the options' walks and hops; nothing without halting.
   std::optional<std::int64_t> entries;
 };
 

@@ -164,8 +164,10 @@ torch::Tensor Positive(const Options& options, const torch::Tensor& parameter) {
 
 double BeforePositive(const Options& options, double value) {
   if (options.Is("positivity", "exp")) return std::log(value);
-  if (options.Is("positivity", "softplus")) return std::log(std::expm1(value));
+  if (options.Is("positivity", "softplus")) return BeforeSoftplus(value);
   return value;
 }
+
+double BeforeSoftplus(double x) { return x + std::log(-std::expm1(-x)); }
 
 }  // namespace interlacer::attention

@@ -58,5 +58,7 @@ OptionSpec PositivityOption(const std::string& first);
 torch::Tensor Positive(const Options& options, const torch::Tensor& parameter);
 /// The parameter whose Positive is `value`.
 double BeforePositive(const Options& options, double value);
+/// The number whose softplus is x > 0.
+double BeforeSoftplus(double x);
 
 }  // namespace interlacer::attention

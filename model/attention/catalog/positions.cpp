@@ -50,9 +50,6 @@ torch::Tensor SpreadNumbers(const Options& options, const AttentionInputs& input
       .to(inputs.q.scalar_type());
 }
 
-/// The number whose softplus is x.
-double BeforeSoftplus(double x) { return std::log(std::expm1(x)); }
-
 std::vector<double> Repeated(const Options& options, double value) {
   return std::vector<double>(static_cast<std::size_t>(options.Int("terms")), value);
 }

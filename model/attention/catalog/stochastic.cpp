@@ -58,12 +58,14 @@ Codes SumOverChannels(const Options& options, const AttentionInputs& inputs,
     for (std::int64_t c = 0; c < inputs.width(); ++c) {
       Codes codes = codes_of(options, inputs, h, c);
       if (options.IsSet("gated")) {
-        // A channel with a closed gate sees one noise at all places.
-        const torch::Tensor gate = at::sigmoid(inputs.parameters.at("gate")[h][c]);
-        const torch::Tensor shared =
-            inputs.parameters.at("shared_noise")[h][c] * at::sqrt(1 - gate);
-        codes.q = codes.q * at::sqrt(gate) + shared;
-        codes.k = codes.k * at::sqrt(gate) + shared;
+        // A channel with a closed gate sees one noise at all places. Roots of the gate and of what
+        // is left to 1, which have gradients where the sigmoid is 0 or 1.
+        const torch::Tensor gate = inputs.parameters.at("gate")[h][c];
+        const torch::Tensor open = at::exp(0.5 * at::log_sigmoid(gate));
+        const torch::Tensor closed = at::exp(0.5 * at::log_sigmoid(-gate));
+        const torch::Tensor shared = inputs.parameters.at("shared_noise")[h][c] * closed;
+        codes.q = codes.q * open + shared;
+        codes.k = codes.k * open + shared;
       }
       const auto channel = [&](const torch::Tensor& x) {
         return x.select(1, h).select(2, c).unsqueeze(2);

@@ -74,7 +74,7 @@ NamedTensors CoefficientParameters(const Options& options, const AttentionInputs
   std::vector<double> f = InitialCoefficients(options, series);
   if (options.Is("positive", "softplus")) {
     // Others than positive ones have no number before softplus.
-    for (double& x : f) x = std::log(std::expm1(std::max(x, 1e-30)));
+    for (double& x : f) x = BeforeSoftplus(std::max(x, 1e-30));
   }
   return {{"f", PerHead(inputs, f)}};
 }

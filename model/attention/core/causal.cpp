@@ -12,7 +12,7 @@
 namespace interlacer::attention {
 namespace {
 
-/// Gates below have this logarithm, far below all rounding.
+/// Gates below, 0 among them, have no logarithm through which float32 has their gradient.
 constexpr double kLeastGate = 1e-37;
 
 /// [B,H,L,L], row after row.
@@ -26,6 +26,26 @@ torch::Tensor ProductsOfGates(const torch::Tensor& gates) {
     rows.push_back(row);
   }
   return at::stack(rows, 2);
+}
+
+/// What the gates of a chunk leave at row i of key j: exp(fall_i - fall_j) kept_i,j+1; and of all
+/// before the chunk: exp(fall_i) kept_i0.
+struct GatesOfChunk {
+  torch::Tensor fall;  ///< sums of logarithms, float64 [B,H,n,1]
+  torch::Tensor kept;  ///< products of gates below kLeastGate, [B,H,n,n+1]; undefined without them
+};
+
+/// Rows before a small gate have the bits that they have without it: 1 stands for it in their sums
+/// of logarithms, and for all other gates in products.
+GatesOfChunk MakeGatesOfChunk(const torch::Tensor& gates) {
+  const torch::Tensor is_small = gates < kLeastGate;
+  GatesOfChunk chunk;
+  chunk.fall = at::cumsum(at::log(gates.masked_fill(is_small, 1)).to(at::kDouble), 2);
+  if (!is_small.any().item<bool>()) return chunk;
+  const torch::Tensor small = gates.masked_fill(is_small.logical_not(), 1);
+  const torch::Tensor of_state = at::ones_like(small.slice(2, 0, 1));
+  chunk.kept = ProductsOfGates(at::cat({of_state, small}, 2)).slice(2, 1);
+  return chunk;
 }
 
 }  // namespace
@@ -61,19 +81,21 @@ torch::Tensor AttendCausallyByChunks(const FeaturesOfTokens& features_of, const 
     // No row sees the scale of a later key, so that its bits do not depend on it.
     const torch::Tensor row_scale =
         std::get<0>(at::cummax(at::cat({state_scale, key_scale}, 2), 2)).slice(2, 1);
-    const torch::Tensor fall =
-        gates.defined()
-            ? at::cumsum(at::log(gates.slice(2, first, last).clamp_min(kLeastGate)).to(at::kDouble),
-                         2)
-            : at::zeros_like(row_scale, at::kDouble);
+    const GatesOfChunk gate = gates.defined()
+                                  ? MakeGatesOfChunk(gates.slice(2, first, last))
+                                  : GatesOfChunk{at::zeros_like(row_scale, at::kDouble), {}};
+    const torch::Tensor& fall = gate.fall;
     const torch::Tensor is_later =
         at::ones({last - first, last - first}, at::TensorOptions().dtype(at::kBool)).triu(1);
     const torch::Tensor between =
         (key_scale.transpose(2, 3) - row_scale + fall - fall.transpose(2, 3))
             .masked_fill(is_later, -std::numeric_limits<double>::infinity());
-    const torch::Tensor weights =
-        at::matmul(q, k.transpose(2, 3)) * at::exp(between).to(q.scalar_type());
-    const torch::Tensor of_state = at::exp(state_scale - row_scale + fall).to(q.scalar_type());
+    torch::Tensor weights = at::matmul(q, k.transpose(2, 3)) * at::exp(between).to(q.scalar_type());
+    torch::Tensor of_state = at::exp(state_scale - row_scale + fall).to(q.scalar_type());
+    if (gate.kept.defined()) {
+      weights = weights * gate.kept.slice(3, 1);
+      of_state = of_state * gate.kept.slice(3, 0, 1);
+    }
     const torch::Tensor sums = at::matmul(weights, own) + at::matmul(q, state) * of_state;
     torch::Tensor rows = Normalised(sums.slice(3, 0, -1), sums.slice(3, -1), features.delta);
     if (rows.requires_grad()) {
@@ -83,10 +105,14 @@ torch::Tensor AttendCausallyByChunks(const FeaturesOfTokens& features_of, const 
     }
 
     const torch::Tensor end_scale = row_scale.slice(2, -1), end_fall = fall.slice(2, -1);
-    const torch::Tensor of_keys =
-        at::exp(key_scale - end_scale + end_fall - fall).to(q.scalar_type());
-    state = state * at::exp(state_scale - end_scale + end_fall).to(q.scalar_type()) +
-            at::matmul((k * of_keys).transpose(2, 3), own);
+    torch::Tensor of_keys = at::exp(key_scale - end_scale + end_fall - fall).to(q.scalar_type());
+    torch::Tensor of_earlier = at::exp(state_scale - end_scale + end_fall).to(q.scalar_type());
+    if (gate.kept.defined()) {
+      const torch::Tensor at_end = gate.kept.slice(2, -1).transpose(2, 3);
+      of_keys = of_keys * at_end.slice(2, 1);
+      of_earlier = of_earlier * at_end.slice(2, 0, 1);
+    }
+    state = state * of_earlier + at::matmul((k * of_keys).transpose(2, 3), own);
     state_scale = end_scale;
   }
   return parts.empty() ? out : at::cat(parts, 2);

@@ -206,7 +206,7 @@ class ToeplitzMask : public Mask {
   struct Spectrum {
     std::vector<std::int64_t> padded, outer;
     torch::Tensor numbers;
-    double norm = 0;
+    torch::Tensor norms;  ///< of b, head by head: [1 or H,1,1]
     std::vector<std::int64_t> outer_sizes() const { return {padded.begin(), padded.end() - 1}; }
   };
 
@@ -223,7 +223,7 @@ class ToeplitzMask : public Mask {
       spectrum_.outer = {axes.begin(), axes.end() - 1};
       spectrum_.numbers = ToFrequencies(at::fft_rfft(Kernel(spectrum_.padded, axes)),
                                         spectrum_.outer_sizes(), spectrum_.outer);
-      spectrum_.norm = b_.detach().norm().item<double>();
+      spectrum_.norms = b_.detach().norm(2, {1}).reshape({-1, 1, 1});
     });
     return spectrum_;
   }
@@ -266,7 +266,7 @@ class ToeplitzMask : public Mask {
   /// What is below the rounding of the transforms is zero: a row without weight stays so. [H,C,1].
   static torch::Tensor NoiseOf(const torch::Tensor& columns, const Spectrum& kernel) {
     return columns.detach().flatten(2).norm(2, {2}, true) *
-           (kernel.norm * 8 * std::numeric_limits<double>::epsilon());
+           (kernel.norms * 8 * std::numeric_limits<double>::epsilon());
   }
 
   void WriteProductOfColumns(const torch::Tensor& x, const Spectrum& kernel,

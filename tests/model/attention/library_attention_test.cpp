@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "common/json.h"
 #include "model/attention/catalog/catalog.h"
 #include "model/runtime/torch_status.h"
 #include "tests/model/gradient_check.h"
@@ -181,6 +183,66 @@ TEST(LibraryLayers, RefusalsNameTheKey) {
                 .status()
                 .field(),
             key + ".width");
+}
+
+/// Four tokens with every input that there is.
+attention::AttentionInputs FourTokens(const std::vector<std::int64_t>& grid,
+                                      std::int64_t dimensions) {
+  attention::AttentionInputs inputs;
+  inputs.q = inputs.k = inputs.v = at::ones({1, 2, 4, 4});
+  inputs.grid = grid;
+  inputs.positions = at::arange(4 * dimensions, at::kFloat).reshape({4, dimensions});
+  inputs.segments = at::zeros({4}, at::kLong);
+  inputs.tree.parents = at::arange(-1, 3);
+  inputs.mask = at::ones({4, 4});
+  inputs.gates = at::full({1, 2, 4}, 0.5f);
+  const torch::Tensor next = (at::arange(4) + 1).remainder(4);
+  inputs.graph.offsets = 2 * at::arange(5);
+  inputs.graph.neighbors = at::stack({next, (next + 2).remainder(4)}, 1).flatten();
+  return inputs;
+}
+
+/// The default options, and one more for every other value of a flag or word.
+std::vector<nlohmann::json> VariantsOf(const attention::MechanismInfo& info) {
+  std::vector<nlohmann::json> variants{nlohmann::json::object()};
+  for (const attention::OptionSpec& option : info.options) {
+    if (option.type == attention::OptionSpec::Type::kFlag) {
+      variants.push_back({{option.name, !option.default_value.get<bool>()}});
+    }
+    for (const std::string& word : option.choices) variants.push_back({{option.name, word}});
+  }
+  return variants;
+}
+
+/// What another seed makes other is a draw, which is not learnt, or one of these first values.
+TEST(LibraryLayers, EveryRandomParameterIsADrawOrAFirstValue) {
+  const std::set<std::string> first_values{"a_left", "a_right", "center", "m1",
+                                           "m2",     "p",       "phi",    "s"};
+  std::set<std::string> draws;
+  for (const attention::MechanismInfo& info : attention::Catalog()) {
+    for (nlohmann::json options : VariantsOf(info)) {
+      for (const auto& inputs : {FourTokens({4}, 1), FourTokens({2, 2}, 3)}) {
+        const auto with_seed = [&](int seed) -> attention::NamedTensors {
+          options["seed"] = seed;
+          const auto made = attention::Attention::Make(info, options);
+          if (!made.ok()) return {};
+          const auto parameters = made->InitialParameters(inputs);
+          return parameters.ok() ? *parameters : attention::NamedTensors();
+        };
+        const auto other = with_seed(2);
+        for (const auto& [name, tensor] : with_seed(1)) {
+          if (at::equal(tensor, other.at(name))) continue;
+          if (IsRandomDraw(name)) draws.insert(name);
+          EXPECT_TRUE(IsRandomDraw(name) || first_values.contains(name) ||
+                      name.starts_with("weight_"))
+              << info.name << options << name;
+        }
+      }
+    }
+  }
+  const std::set<std::string> all{"mask_omega", "noise",        "omega", "probe",
+                                  "projection", "shared_noise", "xi"};
+  EXPECT_EQ(draws, all);
 }
 
 /// A token that all see: every pair shares it, and all pairs are what a layer must not compute.

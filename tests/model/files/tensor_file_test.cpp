@@ -130,6 +130,14 @@ TEST_F(TensorFileTest, ShapeOverflows) {
   ExpectRefused("a.data_offsets");
 }
 
+/// Nothing is stored, but the strides of such a shape do not fit.
+TEST_F(TensorFileTest, ShapeOverflowsBesideASideOf0) {
+  WriteRaw(R"({"a":{"dtype":"F32","shape":[0,4611686018427387904,4611686018427387904],)"
+           R"("data_offsets":[0,0]}})",
+           "");
+  ExpectRefused("a.data_offsets");
+}
+
 TEST_F(TensorFileTest, NegativeSize) {
   WriteRaw(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "1234");
   ExpectRefused("a.data_offsets");

@@ -101,7 +101,7 @@ TEST(VisitedNodesBound, HoldsWhereTheUnroundedNumberFails) {
   constexpr int kEnsembles = 100000;
   constexpr int kWalks = 4;
   constexpr double kDelta = 0.05;
-  const int bound = VisitedNodesBound(kDelta, kWalks, 0.5);
+  const double bound = VisitedNodesBound(kDelta, kWalks, 0.5);
   EXPECT_EQ(bound, 7);  // the lemma's number is 6.29
   RandomSequence random(8, RandomStream::kWalks);
   int beyond_bound = 0;
@@ -120,11 +120,22 @@ TEST(VisitedNodesBound, HoldsWhereTheUnroundedNumberFails) {
   EXPECT_GT(beyond_floor, kDelta * kEnsembles);
 }
 
+/// For small p the logarithm of 1 - p is -p.
+TEST(VisitedNodesBound, GrowsAsOneOverHaltsThatRoundTo0BesideOne) {
+  const double half = -std::log(0.5);  // one walk, probability 1/2
+  for (const double halts : {1e-9, 1e-17, 1e-300}) {
+    EXPECT_NEAR(VisitedNodesBound(0.5, 1, halts) * halts, half, 2e-9) << halts;
+  }
+  // ln(1e-17 / 4) / ln(1/2) = 58.5
+  EXPECT_EQ(VisitedNodesBound(1e-17, 4, 0.5), 59);
+  EXPECT_EQ(VisitedNodesBound(0.5, 1, 0), std::numeric_limits<double>::infinity());
+}
+
 TEST(VisitedNodesBound, LimitsTheEntriesOfARow) {
   constexpr int kEnsembles = 400;
   constexpr double kDelta = 0.05;
   const WeightedGraph line = GridGraph(256, 1);
-  const int most_entries = 4 * VisitedNodesBound(kDelta, 4, 0.5);
+  const double most_entries = 4 * VisitedNodesBound(kDelta, 4, 0.5);
   int rows = 0;
   int rows_beyond = 0;
   for (int s = 0; s < kEnsembles; ++s) {

@@ -26,6 +26,12 @@ TEST(IsFlat, AnImprovementOfExactlyTheShareIsNotEnough) {
 
 TEST(IsFlat, ALossThatRisesIsFlat) { EXPECT_TRUE(FlatAfter({1, 2}, 1, 0)); }
 
+TEST(IsFlat, NeverAfterLossesOfZero) {
+  EXPECT_FALSE(FlatAfter({0, 0}, 1, 0.5));
+  EXPECT_FALSE(FlatAfter({0, 0, 0, 1}, 2, 0.5));
+  EXPECT_FALSE(FlatAfter({1, 0}, 1, 0.5)) << "an improvement";
+}
+
 TEST(IsFlat, NeedsTwoWholeWindows) {
   EXPECT_FALSE(FlatAfter({}, 1, 0.5));
   EXPECT_FALSE(FlatAfter({1, 1, 1}, 2, 0.5));

@@ -58,6 +58,9 @@ TEST_F(RunLogTest, ResumeKeepsValidationLossesAndDropsTheEnd) {
   ASSERT_EQ(losses.size(), 2u);
   EXPECT_EQ(losses[0], 0.5);
   EXPECT_FALSE(std::isfinite(losses[1]));
+  EXPECT_EQ(ReadValidationLosses(path_, 1).size(), 2u);
+  EXPECT_EQ(ReadValidationLosses(path_, 2).size(), 1u);
+  EXPECT_TRUE(ReadValidationLosses(path_, 4).empty());
   const RunLog resumed = RunLog::Open(path_, 4).value();
   EXPECT_EQ(Steps(), (std::vector<std::int64_t>{2, 4}));
 }

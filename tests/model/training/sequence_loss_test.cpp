@@ -210,6 +210,60 @@ TEST_F(SequenceLossTest, DepthAndColoursBehindTheRaysFollowTheSlowTwin) {
   }
 }
 
+TEST_F(SequenceLossTest, AStartThatIsOnlyShownChangesNothingElse) {
+  const TrainOptions options = Options("unused", 1);
+  const auto model = testing::MakeMovingModel(options.config.model, {}, 7);
+  const TrainingSample sample = MakeDatasetSource(options.config.model, options.datasets, 7)
+                                    .value()
+                                    ->Draw({.particle_count = 256})
+                                    .value();
+  SequenceLossOptions drawn;
+  drawn.depth_weight = kDepthWeight;
+  const SequenceLoss hidden = ComputeSequenceLoss(model.get(), sample, drawn);
+  drawn.shows_start = true;
+  const SequenceLoss shown = ComputeSequenceLoss(model.get(), sample, drawn);
+  EXPECT_EQ(hidden.reconstruction, 0);
+  EXPECT_GT(shown.reconstruction, 0);
+  EXPECT_EQ(shown.prediction, hidden.prediction);
+  EXPECT_EQ(shown.depth_m, hidden.depth_m);
+  EXPECT_EQ(shown.total.item<double>(), hidden.total.item<double>());
+  drawn.reconstruction_weight = 1;
+  const SequenceLoss counted = ComputeSequenceLoss(model.get(), sample, drawn);
+  EXPECT_EQ(counted.reconstruction, shown.reconstruction);
+  EXPECT_NE(counted.depth_m, shown.depth_m);
+}
+
+TEST_F(SequenceLossTest, StepsWithoutASupervisedPixelTeachNothing) {
+  const TrainOptions options = Options("unused", 1);
+  const auto model = testing::MakeMovingModel(options.config.model, {}, 7);
+  TrainingSample sample = MakeDatasetSource(options.config.model, options.datasets, 7)
+                              .value()
+                              ->Draw({.particle_count = 256})
+                              .value();
+  SequenceLossOptions drawn;
+  drawn.reconstruction_weight = 1;
+  drawn.depth_weight = kDepthWeight;
+  const SequenceLoss whole = ComputeSequenceLoss(model.get(), sample, drawn);
+  const auto hide = [&](std::size_t step) {
+    for (SupervisedView& view : sample.target_steps[step]) {
+      view.is_supervised.assign(view.is_supervised.size(), 0);
+    }
+  };
+  for (std::size_t step = 1; step < sample.target_steps.size(); ++step) hide(step);
+  const SequenceLoss start = ComputeSequenceLoss(model.get(), sample, drawn);
+  EXPECT_EQ(start.prediction, 0);
+  EXPECT_EQ(start.reconstruction, whole.reconstruction);
+  EXPECT_TRUE(std::isfinite(start.total.item<double>()));
+  EXPECT_GT(start.depth_m, 0);
+  EXPECT_LT(start.depth_m, whole.depth_m);
+  EXPECT_TRUE(start.total.requires_grad());
+  hide(0);
+  const SequenceLoss none = ComputeSequenceLoss(model.get(), sample, drawn);
+  EXPECT_EQ(none.total.item<double>(), 0);
+  EXPECT_EQ(none.reconstruction, 0);
+  EXPECT_EQ(none.depth_m, 0);
+}
+
 TEST_F(SequenceLossTest, WithoutVideoOnlyTheTracksTeach) {
   const TrainOptions options = Options("unused", 1);
   WorldModel model(options.config.model, {});

@@ -175,6 +175,31 @@ TEST_F(TrainerResumeTest, ARunEndsWhereItsValidationLossIsFlatAndStaysThere) {
   EXPECT_EQ(LogLines("parts"), lines);
 }
 
+/// A loss of another number of particles says nothing of what has been learnt since.
+TEST_F(TrainerResumeTest, OnlyLossesSinceTheLastChangeOfClouds) {
+  ASSERT_TRUE(WriteSplits(root_ + "/data").ok());
+  SetThreadCount(1);
+  const auto changing = [this](const std::string& name) {
+    TrainOptions options = ValidatedOptions(name, 100);
+    TrainingConfig& training = options.config.training;
+    training.stop_when_flat = {1, 0.999};
+    training.particle_count = {{0, 0}, {training.validation_every, 128}};
+    return options;
+  };
+  const std::int64_t every = changing("whole").config.training.validation_every;
+  CountingObserver whole, at_change(every), later(every + 1), rest, ended;
+  EXPECT_EQ(Must(Train(changing("whole"), &whole)).steps_done, 3 * every);
+  EXPECT_EQ(whole.validations.size(), 3u);
+  const std::vector<std::string> lines = LogLines("whole");
+  for (auto& [name, first] : {std::pair{"at_change", &at_change}, std::pair{"later", &later}}) {
+    EXPECT_EQ(Train(changing(name), first).status().code(), StatusCode::kCancelled);
+    EXPECT_EQ(Must(Train(Resumed(changing(name)), &rest)).steps_done, 3 * every);
+    EXPECT_EQ(LogLines(name), lines);
+  }
+  EXPECT_EQ(Must(Train(Resumed(changing("whole")), &ended)).steps_done, 3 * every);
+  EXPECT_TRUE(ended.losses.empty());
+}
+
 TEST_F(TrainerResumeTest, ResumesWithTheInputsThatItBeganWith) {
   CountingObserver stopped(1), observer;
   EXPECT_EQ(Train(Options("run", 2), &stopped).status().code(), StatusCode::kCancelled);

@@ -186,6 +186,29 @@ TEST_F(TrainerTest, ValidationKnowsNeitherNoiseNorShareOfMovingRays) {
   EXPECT_GT(plain.reconstruction_loss, 0);
 }
 
+/// Without a weight the start is shown, and its depth is no part of what training minimises.
+TEST_F(TrainerTest, ValidationMeasuresDepthOfTheStepsThatTrainingCounts) {
+  const std::string data = root_ + "/data";
+  ASSERT_TRUE(WriteSplits(data).ok());
+  const auto validated = [&](const std::string& name, double reconstruction_weight) {
+    TrainOptions options = Options(name, 1);
+    options.datasets[0].path = data;
+    options.config.training.learning_rate = {{0, 1e-30}};
+    options.config.training.depth_weight = 2;
+    options.config.training.reconstruction_weight = reconstruction_weight;
+    CountingObserver observer;
+    EXPECT_TRUE(Train(options, &observer).ok());
+    return observer.validations.at(0);
+  };
+  const ValidationRecord without = validated("without", 0), with = validated("with", 0.5);
+  EXPECT_GT(without.reconstruction_loss, 0);
+  EXPECT_EQ(without.reconstruction_loss, with.reconstruction_loss);
+  EXPECT_EQ(without.prediction_loss, with.prediction_loss);
+  EXPECT_GT(without.depth_loss_m, 0);
+  EXPECT_NE(without.depth_loss_m, with.depth_loss_m);
+  EXPECT_EQ(without.loss, without.prediction_loss + 2 * without.depth_loss_m);
+}
+
 TEST_F(TrainerTest, RunsOfAllSeedsAreValidatedOnTheSameSequencesAndRays) {
   const std::string data = root_ + "/data";
   ASSERT_TRUE(WriteSplits(data).ok());

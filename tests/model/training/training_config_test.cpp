@@ -95,6 +95,12 @@ TEST(TrainingConfig, PaperNumbers) {
   EXPECT_DOUBLE_EQ(ValueAt(c.learning_rate, 1000), 1e-4);
 }
 
+TEST(Schedule, AValueHoldsFromItsLastChange) {
+  const Schedule<int> schedule{{0, 3}, {5, 3}, {8, 4}, {9, 4}};
+  for (const std::int64_t step : {0, 5, 7}) EXPECT_EQ(HoldsFrom(schedule, step), 0) << step;
+  for (const std::int64_t step : {8, 9, 100}) EXPECT_EQ(HoldsFrom(schedule, step), 8) << step;
+}
+
 TEST(TrainingConfig, OverridesSingleSettingsOfThePreset) {
   const RunConfig run =
       ParseRunConfigJson(R"({"preset": "small", "training": {"step_count": 7}})").value();

@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -357,6 +358,64 @@ TEST(AttentionEdgeCases, GridsOfTooManyOffsetsAreRefusedBeforeTheyAreMade) {
           ->InitialParameters(none);
   ASSERT_TRUE(empty.ok()) << empty.status().ToString();
   EXPECT_EQ(empty->at("b").numel(), 0);
+}
+
+TEST(AttentionEdgeCases, GridsWithoutTokensHaveParameters) {
+  for (const char* offsets : {"free", "l1_distance", "decay"}) {
+    for (const std::vector<std::int64_t>& grid :
+         {std::vector<std::int64_t>{0}, {0, 0}, {0, 0, 0}, {5, 0}}) {
+      AttentionInputs none;
+      none.q = none.k = none.v = at::zeros({1, 1, 0, 1}, at::kDouble);
+      none.grid = grid;
+      const Attention made =
+          Attention::Make(*attention::FindMechanism("toeplitz_nd").value(), {{"offsets", offsets}})
+              .value();
+      const auto parameters = made.InitialParameters(none);
+      EXPECT_TRUE(parameters.ok()) << offsets << parameters.status().ToString();
+      EXPECT_TRUE(made.Run(none).ok()) << offsets << made.Run(none).status().ToString();
+    }
+  }
+}
+
+/// What is below the rounding of one head's transform are entries of another.
+TEST(AttentionEdgeCases, OffsetsOfAHeadDoNotLoseThoseOfAnother) {
+  AttentionInputs inputs = AllScenes({})[0].inputs;
+  const Attention made =
+      Attention::Make(*attention::FindMechanism("toeplitz_1d").value(), nlohmann::json::object())
+          .value();
+  torch::Tensor b = made.InitialParameters(inputs).value().at("b");
+  b = b + 0.1 * Normals(b.sizes(), 4);
+  b.select(0, 0).mul_(1e20);
+  inputs.parameters["b"] = b;
+  const torch::Tensor v = inputs.v.detach().clone().requires_grad_();
+  const torch::Tensor dense = made.Run(inputs, Way::kDense).value();
+  EXPECT_LT(RelativeL2(made.Run(inputs, Way::kFastmult).value(), dense), kDoubleOpTolerance);
+  inputs.v = v;
+  const torch::Tensor with_gradient = made.Run(inputs, Way::kFastmult).value();
+  EXPECT_TRUE(with_gradient.requires_grad());
+  EXPECT_LT(RelativeL2(with_gradient.detach(), dense), kDoubleOpTolerance);
+}
+
+/// exp of such numbers is infinite.
+TEST(AttentionEdgeCases, LargeNumbersHaveOnesBeforeSoftplus) {
+  const AttentionInputs inputs = AllScenes({})[3].inputs;
+  const auto before = [&](const char* name, const nlohmann::json& options, const char* parameter) {
+    return Attention::Make(*attention::FindMechanism(name).value(), options)
+        ->InitialParameters(inputs)
+        .value()
+        .at(parameter)[0];
+  };
+  for (const double width : {1e-3, 0.5, 900.0}) {
+    const torch::Tensor widths =
+        at::softplus(before("flt_gauss3d", {{"width", width}, {"terms", 2}}, "width"));
+    EXPECT_NEAR(widths[0].item<double>(), width, 1e-8 * width);
+    EXPECT_NEAR(widths[1].item<double>(), 2 * width, 2e-8 * width);
+  }
+  const torch::Tensor powers =
+      at::softplus(before("grf_sym", {{"decay", 2}, {"hops", 12}, {"positive", "softplus"}}, "f"));
+  for (int hops = 0; hops <= 12; ++hops) {
+    EXPECT_NEAR(powers[hops].item<double>(), std::pow(2, hops), 1e-8 * std::pow(2, hops));
+  }
 }
 
 /// MKL transforms seven axes at once.

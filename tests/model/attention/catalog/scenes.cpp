@@ -169,6 +169,9 @@ std::vector<Scene> AllScenes(const SceneSize& size) {
   scenes.back().inputs.graph = UndirectedInput(24, NearestEdges(scenes.back().inputs.positions, 3));
   scenes.back().inputs.graph.weights = BellWeights(scenes.back().inputs);
   scenes.back().inputs.tree = CaterpillarTree(24);
+  for (const std::int64_t token : {3, 7, 8, 14})
+    scenes.back().inputs.gates.select(2, token).zero_();
+  for (const std::int64_t token : {4, 9, 20}) scenes.back().inputs.gates.select(2, token).fill_(1);
   MaskKeys(&scenes.back().inputs);
   return scenes;
 }

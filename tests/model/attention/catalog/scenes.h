@@ -44,9 +44,9 @@ struct SceneSize {
   std::int64_t batch = 2, heads = 2, width = 5, value_width = 3;
 };
 
-/// A sequence, a grid, a hypercube with a random graph, a cloud in space whose edges have weights,
-/// all in float64. Some have padding. Graphs are undirected; trees are a path, a random forest, a
-/// star and a caterpillar.
+/// A sequence, a grid, a hypercube with a random graph, a cloud in space whose edges have weights
+/// and gates of which some are 0 and some 1, all in float64. Some have padding. Graphs are
+/// undirected; trees are a path, a random forest, a star and a caterpillar.
 std::vector<Scene> AllScenes(const SceneSize& size);
 /// The same with one or two tokens.
 std::vector<Scene> TinyScenes(const SceneSize& size);

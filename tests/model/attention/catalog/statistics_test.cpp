@@ -258,6 +258,27 @@ TEST(StochasticPositions, HaveTheirKernelsOnAverage) {
   EXPECT_LE(gated.StandardErrors(0.5 * (1 - std::cos(2 * M_PI * 0.1)), kDraws), kMaxStandardErrors);
 }
 
+/// Where the sigmoid is 0 or 1 to rounding its own root has no gradient.
+TEST(StochasticPositions, HaveGradientsOfGatesThatSaturate) {
+  AttentionInputs inputs = AllScenes({})[0].inputs;
+  for (const char* name : {"spe_conv", "spe_sine"}) {
+    const Attention made = Make(name, {{"gated", true}, {"realizations", 6}});
+    inputs.parameters = made.InitialParameters(inputs).value();
+    for (const double start : {40.0, -40.0, 2000.0, -2000.0}) {
+      torch::Tensor& gate = inputs.parameters["gate"];
+      gate = at::full_like(gate, start).requires_grad_();
+      for (const Way way : made.Ways()) {
+        const torch::Tensor out = made.Run(inputs, way).value();
+        const torch::Tensor gradient =
+            torch::autograd::grad({(out * Normals(out.sizes(), 5)).sum()}, {gate})[0];
+        EXPECT_TRUE(at::isfinite(gradient).all().item<bool>()) << name << start << WayName(way);
+        // exp(-20) of the other noise is left, or exp(-1000).
+        EXPECT_EQ(gradient.abs().max().item<double>() > 0, std::abs(start) == 40) << name << start;
+      }
+    }
+  }
+}
+
 TEST(PositionTable, IsItsExponentialOnAverage) {
   constexpr int kDraws = 4000;
   AttentionInputs inputs;
@@ -579,6 +600,8 @@ TEST(CausalAttention, LaterTokensChangeNoBit) {
             *tensor = tensor->clone();
             tensor->slice(2, from).mul_(-3).add_(1);
           }
+          other.gates = other.gates.clone();
+          other.gates.slice(2, from).zero_();
           EXPECT_TRUE(
               AreEqual(made.Run(other, way).value().slice(2, 0, from), out.slice(2, 0, from)))
               << CaseText(name, options, std::to_string(from), way);
@@ -632,6 +655,24 @@ TEST(CausalAttention, ChunksOfAnySizeAgree) {
         EXPECT_LT(RelativeL2(with_gradients(Way::kFeatures, chunk), dense), kDoubleOpTolerance)
             << name << ", " << length << " tokens by " << chunk;
       }
+    }
+  }
+}
+
+/// What a gate of 0 forgets has no part in later rows, not the smallest.
+TEST(CausalAttention, AGateOfZeroLeavesNothing) {
+  AttentionInputs inputs;
+  inputs.q = Normals({1, 1, 4, 2}, 1);
+  inputs.k = Normals({1, 1, 4, 2}, 2);
+  inputs.v = Normals({1, 1, 4, 2}, 3);
+  inputs.gates = at::tensor({0.5, 0.5, 0.0, 1.0}, at::kDouble).reshape({1, 1, 4});
+  inputs.key_mask = at::tensor({1, 1, 0, 1}, at::kLong).reshape({1, 4});
+  for (const std::int64_t chunk : {2, 3, 4}) {
+    const Attention made = Make("rfa_gated", {{"chunk", chunk}});
+    for (const Way way : made.Ways()) {
+      const torch::Tensor out = made.Run(inputs, way).value();
+      EXPECT_EQ(out.slice(2, 3).abs().sum().item<double>(), 0) << WayName(way) << chunk;
+      EXPECT_GT(out.slice(2, 0, 2).abs().min().item<double>(), 0) << WayName(way) << chunk;
     }
   }
 }

@@ -178,6 +178,7 @@ TEST_P(EveryMechanism, GradientsAreThoseOfDifferences) {
     AttentionInputs moved = inputs;
     moved.graph.weights = 0.2 + 0.2 * EdgeNumbers(moved.graph, 929).abs();
     moved.mask = 0.1 + moved.mask;
+    moved.gates = moved.gates.clamp(0.01, 0.99);
     std::uint64_t seed = 930;
     for (auto& [name, parameter] : moved.parameters) {
       const torch::Tensor noise = Normals(parameter.sizes(), ++seed);

@@ -183,7 +183,18 @@ TEST_F(AttentionFiles, WalksForAnErrorAreThoseOfTheory) {
   // 1 + 2 (0.3) + 4 (0.1), the larger of the heads.
   EXPECT_NEAR(bound.at("load_norm").get<double>(), 2, kDoubleSumTolerance);
   EXPECT_EQ(bound.at("walks"), WalksForBound(1.0, 0.05, 2));
-  EXPECT_EQ(bound.at("entries"), 4 * 7);
+  // Three nodes of a walk of two hops, and seven by the lemma.
+  EXPECT_EQ(bound.at("entries"), 4 * 3);
+  const auto entries = [&](int hops, double halts) -> std::int64_t {
+    TensorFile of_hops = file;
+    of_hops.tensors["parameters.f"] = at::ones({2, hops + 1}, at::kDouble);
+    EXPECT_TRUE(WriteTensorFile(path, of_hops).ok());
+    const nlohmann::json of{{"hops", hops}, {"halt_probability", halts}, {"walks", 4}};
+    return Must(attention::BoundWalks({of, path, 1.0, 0.05})).at("entries").get<std::int64_t>();
+  };
+  EXPECT_EQ(entries(9, 0.5), 4 * 7);
+  for (const double halts : {1e-9, 1e-17}) EXPECT_EQ(entries(9, halts), 4 * 10) << halts;
+  ASSERT_TRUE(WriteTensorFile(path, file).ok());
   EXPECT_TRUE(attention::BoundWalks({options, path, 1e-9, 0.05})->at("walks").is_null());
   EXPECT_TRUE(attention::BoundWalks({{{"hops", 2}, {"halt_probability", 0}}, path})
                   ->at("entries")
