@@ -120,6 +120,15 @@ class SilentObserver : public TrainObserver {
   const VerbContext& context_;
 };
 
+/// A preset's schedule is as long as its own run: a shorter one may end before its first
+/// prediction.
+bool PredictsSteps(const TrainingConfig& training) {
+  return std::any_of(training.rollout_steps.begin(), training.rollout_steps.end(),
+                     [&](const ScheduleEntry<int>& entry) {
+                       return entry.from_step < training.step_count && entry.value > 0;
+                     });
+}
+
 StatusOr<ExitCode> RunTrain(const TrainArguments& arguments, const VerbContext& context) {
   SetThreadCount(arguments.threads);
   TrainOptions options;
@@ -148,6 +157,11 @@ StatusOr<ExitCode> RunTrain(const TrainArguments& arguments, const VerbContext& 
     SilentObserver observer(context);
     INTERLACER_RETURN_IF_ERROR(Train(options, &observer).status());
     return kExitDone;
+  }
+  if (!PredictsSteps(options.config.training)) {
+    context.Message(
+        "no update predicts a step: encoder and renderer learn the reconstruction alone, dynamics "
+        "nothing. rollout_steps says from which update on how many steps are predicted");
   }
   ProgressObserver observer(context, options.config.training.step_count);
   const StatusOr<TrainSummary> summary = Train(options, &observer);

@@ -1,7 +1,7 @@
 """recipe.py --work=DIR --interlacer=FILE --server=FILE --checkpoint=DIR
 
 The recipe of docs/real-data.md at tiny size: three bags of one robot are made, imported, validated; two train a checkpoint
-for two steps, the third scores it; a server loads it and predicts.
+for two updates by the page's settings, the third scores it; a server loads it and predicts.
 """
 
 import argparse
@@ -16,9 +16,13 @@ parser = argparse.ArgumentParser(usage=__doc__)
 for name in ("work", "interlacer", "server", "checkpoint"):
     parser.add_argument("--" + name, required=True, type=Path)
 options = parser.parse_args()
-TRAINING = {"step_count": 2, "batch_size": 1, "rollout_steps": [{"from_step": 0, "value": 2}],
-            "particle_count": [{"from_step": 0, "value": 1024}], "rays_per_step": 32, "checkpoint_every": 2,
-            "validation_every": 2, "validation_sample_count": 1}
+ROOT = Path(__file__).resolve().parents[2]
+SETTINGS = "checkpoints/small/transfer/recordings.json"
+assert "train --config " + SETTINGS in (ROOT / "docs/real-data.md").read_text()
+CONFIG = json.loads((ROOT / SETTINGS).read_text())
+assert CONFIG["training"]["rollout_steps"][0]["value"] > 0, "the first update predicts steps"
+CONFIG["training"] |= {"step_count": 2, "particle_count": [{"from_step": 0, "value": 1024}], "rays_per_step": 32,
+                       "checkpoint_every": 2, "validation_every": 2, "validation_sample_count": 1}
 
 
 def interlacer(*arguments):
@@ -68,7 +72,7 @@ first, second, last = [import_bag(source) for source in sorted((options.work / "
 for report in reports:
     assert report["ok"] and report["step_count"] == 8, report
 assert whole["dataset_episode_count"] == 3 and len(whole["joints"]) == len({joint["column"] for joint in whole["joints"]}), whole
-(options.work / "real.json").write_text(json.dumps({"preset": "small", "training": TRAINING}))
+(options.work / "real.json").write_text(json.dumps(CONFIG))
 interlacer("train", "--config", options.work / "real.json", "--init", options.checkpoint, "--data", first, "--data", second,
            "-o", options.work / "run")
 interlacer("evaluate", last, "--model", options.work / "run/checkpoint", "--subjects", "model,kinematic,copy_last", "--steps", 2,

@@ -44,8 +44,8 @@ TEST(ParticlePreviewTest, NearestWinsInAnyOrderAndTiesGoToTheSmallerIndex) {
 
 TEST(ParticlePreviewTest, LeavesOutWhatCannotBeSeen) {
   // The last three: rows and columns that no int counts.
-  const std::vector<float> positions{0, 0,    -1, NAN,   0, 1, 0,     0,     0, 900, 0, 1,
-                                     0, 1e9f, 1,  1e15f, 0, 1, -1e9f, -1e9f, 1};
+  const std::vector<float> positions{0, 0, -1,   NAN, 0,     1, 0, 0,     0,     900, 0,
+                                     1, 0, 1e9f, 1,   1e15f, 0, 1, -1e9f, -1e9f, 1};
   const std::vector<std::uint8_t> colors(positions.size(), 0);
   const ParticlePreview preview = *RenderParticlePreview(ForwardCamera(), positions, colors);
   for (const std::uint8_t value : preview.color.pixels) EXPECT_EQ(value, 255);
