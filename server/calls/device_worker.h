@@ -10,13 +10,12 @@
 /// keeps its device state. As many may be parked as there are places for one priority; beyond, the
 /// one that has waited longest ends as SLOW_READER. All that are parked may be read again at once
 /// while `max_active` others take turns, so MaxHeld calls may have device state. A call that is
-/// cancelled, past its deadline or
-/// otherwise ended is removed before its next unit, or at once if it is not running; an INTERNAL
-/// error of the unit that runs, such as DEVICE_LOST, is its end nevertheless. Every
-/// submitted job gets exactly one End, and its device state is freed on the worker's thread. Once
-/// the last job has ended and none followed for a while, `when_idle` runs once. Thread-safe;
-/// RunUnit and End of jobs never overlap. Errors of Submit: RESOURCE_EXHAUSTED QUEUE_FULL with a
-/// retry delay, UNAVAILABLE DRAINING after Stop.
+/// cancelled, past its deadline or otherwise ended is removed before its next unit, or at once if
+/// it is not running; an INTERNAL error of the unit that runs, such as DEVICE_LOST, is its end
+/// nevertheless. Every submitted job gets exactly one End, and its device state is freed on the
+/// worker's thread. Once the last job has ended and none followed for a while, `when_idle` runs
+/// once. Thread-safe; RunUnit and End of jobs never overlap. Errors of Submit: RESOURCE_EXHAUSTED
+/// QUEUE_FULL with a retry delay, UNAVAILABLE DRAINING after Stop.
 
 #include <chrono>
 #include <condition_variable>

@@ -8,8 +8,8 @@
 /// all calls of a connection for one bad header. Each connection passes an Http2Gate. The number of
 /// connections is bounded, by the descriptors of the process too: beyond, the one that has been
 /// silent longest ends, first such that have never spoken HTTP/2, last such that wait for an answer
-/// of the device. The bytes of all messages that
-/// are not whole yet are bounded: beyond, the upload that has taken longest is refused.
+/// of the device. The bytes of all messages that are not whole yet are bounded: beyond, the upload
+/// that has taken longest is refused.
 ///
 /// A connection that ends says so once its bytes for the client are sent, and is closed when the
 /// client has closed too or a second later: closing one with unread input would take back what its
