@@ -185,14 +185,15 @@ Vec3d Unproject(const Camera& camera, double u_px, double v_px, double depth_m) 
 
 ProjectedPixel Project(const Camera& camera, const Vec3d& point_world_m) {
   const Vec3d p = Apply(Inverse(camera.world_from_camera), point_world_m);
+  double x = p[0] / p[2], y = p[1] / p[2];
   if (camera.distortion_model != DistortionModel::kNone) {
-    const double x = p[0] / p[2], y = p[1] / p[2];
     const Distorted d = Distort(camera.distortion_coefficients, x, y);
     const bool is_folded = d.dx_dx * d.dy_dy - d.dx_dy * d.dy_dx <= 0 || d.x * x + d.y * y < 0;
     if (is_folded) return {kNaN, kNaN, p[2]};
+    x = d.x;
+    y = d.y;
   }
-  const auto pixel = PixelOfRay(camera, p[0] / p[2], p[1] / p[2]);
-  return {pixel[0], pixel[1], p[2]};
+  return {camera.fx_px * x + camera.cx_px, camera.fy_px * y + camera.cy_px, p[2]};
 }
 
 }  // namespace interlacer

@@ -51,22 +51,6 @@ struct WeightedEntry {
   double load;
 };
 
-/// Walks from all roots. A node that is near to very many has walks from each to each of them.
-double CountWalks(const SparseGraph& graph) {
-  const auto nodes = static_cast<std::size_t>(graph.n);
-  std::vector<double> walks(nodes, 1.0), longer(nodes);
-  for (int hop = 0; hop < kMaxHops; ++hop) {
-    longer.assign(nodes, 1.0);
-    for (std::size_t i = 0; i < nodes; ++i) {
-      for (std::int32_t edge = graph.offsets[i]; edge < graph.offsets[i + 1]; ++edge) {
-        longer[i] += walks[static_cast<std::size_t>(graph.neighbors[edge])];
-      }
-    }
-    walks.swap(longer);
-  }
-  return std::accumulate(walks.begin(), walks.end(), 0.0);
-}
-
 /// All walks of a root, one entry a walk.
 void EnumerateWalks(const SparseGraph& graph, std::span<const float> edge_weights,
                     std::int32_t node, int hops, double load, std::vector<WeightedEntry>& walks) {
@@ -87,6 +71,18 @@ void VisitEdges(const SparseGraph& graph, const Visit& visit) {
             static_cast<std::size_t>(graph.neighbors[edge]));
     }
   }
+}
+
+/// Walks from all roots. A node that is near to very many has walks from each to each of them.
+double CountWalks(const SparseGraph& graph) {
+  const auto nodes = static_cast<std::size_t>(graph.n);
+  std::vector<double> walks(nodes, 1.0), longer(nodes);
+  for (int hop = 0; hop < kMaxHops; ++hop) {
+    longer.assign(nodes, 1.0);
+    VisitEdges(graph, [&](std::size_t, std::size_t i, std::size_t j) { longer[i] += walks[j]; });
+    walks.swap(longer);
+  }
+  return std::accumulate(walks.begin(), walks.end(), 0.0);
 }
 
 std::vector<float> SquaredEdgeLengths(const SparseGraph& graph,

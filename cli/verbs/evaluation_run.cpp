@@ -125,12 +125,6 @@ Status CheckSameRecording(const ResultEpisode& done, const EpisodeReader& record
       .WithField(dir);
 }
 
-std::string EpisodeIdOf(const std::string& dir) {
-  const StatusOr<EpisodeReader> recording = EpisodeReader::Open(dir);
-  return recording.ok() ? recording->manifest().episode_id
-                        : fs::path(dir).lexically_normal().filename().string();
-}
-
 const ResultEpisode* FindEpisode(const Results& results, const std::string& id) {
   for (const ResultEpisode& episode : results.episodes) {
     if (episode.id == id) return &episode;
@@ -155,10 +149,12 @@ Status EvaluationRun::Run(const std::vector<std::string>& episode_dirs) {
   for (const std::string& dir : episode_dirs) {
     if (context_.stop().stop_requested()) return Cancelled("stopped; --resume goes on");
     const std::size_t known = results_.episodes.size();
-    const Status status = RunEpisodeAt(dir);
+    const std::string name = fs::path(dir).lexically_normal().filename().string();
+    std::string id = name;
+    const Status status = RunEpisodeAt(dir, &id);
     if (status.code() == StatusCode::kCancelled) return status;
     if (IsFatal(status)) return status;
-    RecordOutcome(dir, status);
+    RecordOutcome(name, id, status);
     INTERLACER_RETURN_IF_ERROR(Save());
     ++done;
     if (status.ok() && results_.episodes.size() == known) {
@@ -170,10 +166,10 @@ Status EvaluationRun::Run(const std::vector<std::string>& episode_dirs) {
   return Save(Aggregation::kAll);
 }
 
-Status EvaluationRun::RunEpisodeAt(const std::string& dir) {
+Status EvaluationRun::RunEpisodeAt(const std::string& dir, std::string* id) {
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader recording, EpisodeReader::Open(dir));
-  const std::string& id = recording.manifest().episode_id;
-  if (const ResultEpisode* done = FindEpisode(results_, id)) {
+  *id = recording.manifest().episode_id;
+  if (const ResultEpisode* done = FindEpisode(results_, *id)) {
     return CheckSameRecording(*done, recording, dir);
   }
   const EpisodeReader episode = recording.AsStaticViews();
@@ -183,10 +179,10 @@ Status EvaluationRun::RunEpisodeAt(const std::string& dir) {
   return RunEpisode(episode, run, backend_, &results_, context_.stop());
 }
 
-/// Records the outcome of the last attempt; an earlier failure is removed.
-void EvaluationRun::RecordOutcome(const std::string& dir, const Status& status) {
-  const std::string id = EpisodeIdOf(dir);
-  const std::string name = fs::path(dir).lexically_normal().filename().string();
+/// Records the outcome of the last attempt; an earlier failure is removed, also one of when the
+/// episode could not be read, which is listed under the folder's name.
+void EvaluationRun::RecordOutcome(const std::string& name, const std::string& id,
+                                  const Status& status) {
   std::erase_if(results_.failures, [&](const ResultFailure& failure) {
     return failure.episode == id || failure.episode == name;
   });

@@ -50,8 +50,6 @@ Status WriteScores(const std::filesystem::path& folder, const Results& results,
 Status CheckSameRecording(const ResultEpisode& done, const EpisodeReader& recording,
                           const std::string& dir);
 
-/// What an episode's outcome is listed under: its id, or the folder's name where it cannot be read.
-std::string EpisodeIdOf(const std::string& dir);
 /// The entry of an episode; null where it was not evaluated.
 const ResultEpisode* FindEpisode(const Results& results, const std::string& id);
 
@@ -67,8 +65,9 @@ class EvaluationRun {
   Status Run(const std::vector<std::string>& episode_dirs);
 
  private:
-  Status RunEpisodeAt(const std::string& dir);
-  void RecordOutcome(const std::string& dir, const Status& status);
+  /// `id` becomes the episode's, where it can be read.
+  Status RunEpisodeAt(const std::string& dir, std::string* id);
+  void RecordOutcome(const std::string& name, const std::string& id, const Status& status);
   Status Save(Aggregation aggregation = Aggregation::kNone);
   std::string NoteText() const;
 

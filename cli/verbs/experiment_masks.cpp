@@ -51,7 +51,7 @@ StatusOr<std::optional<nlohmann::ordered_json>> FinishedPage(const MaskProvenanc
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject page, JsonObject::Make(read));
   INTERLACER_ASSIGN_OR_RETURN(const auto schema, page.Get<std::string>("schema"));
   INTERLACER_ASSIGN_OR_RETURN(const bool is_quick, page.Get<bool>("quick"));
-  const nlohmann::json bounds = BoundsToJson(how), theirs = read.value("bounds", nlohmann::json());
+  const nlohmann::json bounds = how.bounds, theirs = read.value("bounds", nlohmann::json());
   if (schema != "interlacer.masks" || is_quick != how.is_quick || theirs != bounds) {
     return FailedPrecondition(reason::OUTPUT_EXISTS, record + ": expected a run within " +
                                                          bounds.dump() + ", got one within " +
@@ -68,9 +68,7 @@ StatusOr<nlohmann::ordered_json> RunPage(const std::string& name, const MasksArg
   MaskRun run = arguments.run;
   MaskProvenance how;
   how.is_quick = run.is_quick;
-  how.longest = run.longest;
-  how.limit_s = run.limit_s;
-  how.most_bytes = run.most_bytes;
+  how.bounds = {{"longest", run.longest}, {"limit_s", run.limit_s}, {"most_bytes", run.most_bytes}};
   INTERLACER_ASSIGN_OR_RETURN(const auto finished, FinishedPage(how, arguments.force, record));
   if (finished) {
     context.Message(name + ": finished before");

@@ -105,12 +105,6 @@ std::string MaskPageHtml(const MaskPage& page, const MaskProvenance& provenance)
   return PageHtml(page.title, CountText(page.claims), body);
 }
 
-nlohmann::ordered_json BoundsToJson(const MaskProvenance& provenance) {
-  return {{"longest", provenance.longest},
-          {"limit_s", provenance.limit_s},
-          {"most_bytes", provenance.most_bytes}};
-}
-
 nlohmann::ordered_json MaskPageToJson(const MaskPage& page, const MaskProvenance& provenance) {
   nlohmann::ordered_json json = {
       {"schema", "interlacer.masks"},
@@ -118,7 +112,7 @@ nlohmann::ordered_json MaskPageToJson(const MaskPage& page, const MaskProvenance
       {"page", page.name},
       {"title", page.title},
       {"quick", provenance.is_quick},
-      {"bounds", BoundsToJson(provenance)},
+      {"bounds", provenance.bounds},
       {"machine",
        {{"cores", provenance.cores},
         {"load_before", provenance.load_before},

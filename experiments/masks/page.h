@@ -3,7 +3,6 @@
 /// A page of the experiments on masks: claims with verdicts, charts, tables and points, as HTML,
 /// JSON and CSV. Pure functions, thread-safe.
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -33,10 +32,8 @@ struct MaskPage {
 /// How a page was made.
 struct MaskProvenance {
   bool is_quick = false;
-  /// What bounds the lengths, as in MaskRun: pages of other bounds are not of one study.
-  std::int64_t longest = 0;
-  double limit_s = 0;
-  std::int64_t most_bytes = 0;
+  /// What bounds the lengths (MaskRun): pages of other bounds are not of one study.
+  nlohmann::ordered_json bounds;
   int cores = 1;
   /// Processes that wanted a core, on average over a minute, before and after.
   double load_before = 0, load_after = 0;
@@ -44,8 +41,6 @@ struct MaskProvenance {
   std::string command;
   std::string created_time;
 };
-
-nlohmann::ordered_json BoundsToJson(const MaskProvenance& provenance);
 
 /// "2 of 5 claims do not hold, 1 is undecided."
 std::string CountText(const std::vector<MaskClaim>& claims);
