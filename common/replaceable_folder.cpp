@@ -44,10 +44,7 @@ Status CheckReplaceable(const std::string& path, const std::string& marker_file)
       .WithField(path);
 }
 
-Status ReplaceFolder(const std::string& fresh, const std::string& path,
-                     const std::string& marker_file) {
-  INTERLACER_RETURN_IF_ERROR(CheckReplaceable(path, marker_file));
-  const std::string old = path + ".old";
+Status MoveFolder(const std::string& fresh, const std::string& path, const std::string& old) {
   std::error_code error, ignored;
   if (!fs::exists(fs::symlink_status(path, ignored))) {
     fs::rename(fresh, path, error);
@@ -60,6 +57,14 @@ Status ReplaceFolder(const std::string& fresh, const std::string& path,
     if (!error) fs::remove_all(old, ignored);
   }
   return error ? CannotWrite(path, error) : Status::Ok();
+}
+
+Status ReplaceFolder(const std::string& fresh, const std::string& path,
+                     const std::string& marker_file) {
+  INTERLACER_RETURN_IF_ERROR(CheckReplaceable(path, marker_file));
+  const fs::path target(path);
+  return MoveFolder(fresh, path,
+                    (target.parent_path() / ("." + target.filename().string() + ".old")).string());
 }
 
 bool AreNested(const std::string& a, const std::string& b) {

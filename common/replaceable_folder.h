@@ -14,9 +14,13 @@ namespace interlacer {
 
 Status CheckReplaceable(const std::string& path, const std::string& marker_file);
 
-/// Gives the folder `fresh` the name `path`, on the same file system; what stood there, if it may
-/// be replaced, is removed. Whenever the program is killed, `path` is the old or the new folder as
-/// a whole; on file systems that cannot exchange names, for a moment `path.old` and `fresh` alone.
+/// Gives the folder `fresh` the name `path`, on the same file system; what stood there is removed.
+/// Whenever the program is killed, `path` is the old or the new folder as a whole; on file systems
+/// that cannot exchange names there are for a moment `old`, a name of the program's own, and
+/// `fresh` alone.
+Status MoveFolder(const std::string& fresh, const std::string& path, const std::string& old);
+
+/// The same where what stands there may be replaced; `old` is `.NAME.old` beside it.
 Status ReplaceFolder(const std::string& fresh, const std::string& path,
                      const std::string& marker_file);
 

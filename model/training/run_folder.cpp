@@ -4,6 +4,7 @@
 
 #include "common/file_io.h"
 #include "common/json.h"
+#include "common/replaceable_folder.h"
 
 namespace interlacer {
 namespace {
@@ -67,19 +68,12 @@ Status ReplaceCheckpoint(const RunPaths& paths,
   if (error) return CannotWrite(partial, error);
   INTERLACER_RETURN_IF_ERROR(write(partial));
   fs::remove_all(old, error);
-  if (fs::exists(paths.checkpoint())) {
-    fs::rename(paths.checkpoint(), old, error);
-    if (error) return CannotWrite(paths.checkpoint(), error);
-  }
-  fs::rename(partial, paths.checkpoint(), error);
-  if (error) return CannotWrite(paths.checkpoint(), error);
-  fs::remove_all(old, error);
-  return Status::Ok();
+  return MoveFolder(partial, paths.checkpoint(), old);
 }
 
 StatusOr<bool> FindCheckpoint(const RunPaths& paths) {
   std::error_code error;
-  // A run killed between the two renames of ReplaceCheckpoint leaves only the old checkpoint.
+  // A run killed where MoveFolder needs two renames leaves only the old checkpoint.
   const std::string old = paths.checkpoint() + kOldSuffix;
   if (!fs::exists(paths.checkpoint()) && fs::exists(old)) {
     fs::rename(old, paths.checkpoint(), error);

@@ -3,12 +3,12 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "client/interlacer_client.h"
 #include "interlacer/v1/interlacer_service.grpc.pb.h"
+#include "tests/client/service_test.h"
 #include "tests/support/fake_predictor.h"
 #include "tests/support/matchers.h"
 
@@ -41,18 +41,8 @@ class FaultyService : public v1::InterlacerService::Service {
   std::vector<v1::PredictCandidatesResponse> candidates;
 };
 
-class FaultyServerTest : public ::testing::Test {
+class FaultyServerTest : public ServiceTest<FaultyService> {
  protected:
-  FaultyServerTest() {
-    grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&service_);
-    server_ = builder.BuildAndStart();
-    client_ = *Client::Create({.address = "127.0.0.1:" + std::to_string(port)});
-    call_.deadline_s = 10;
-  }
-
   /// The error of a rollout of so many rows that is answered with these steps and a summary.
   Status Rollout(int row_count, const std::vector<int>& steps) {
     service_.rollout.clear();
@@ -87,11 +77,7 @@ class FaultyServerTest : public ::testing::Test {
     return status;
   }
 
-  FaultyService service_;
-  std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<Client> client_;
   OutputOptions output_;
-  CallOptions call_;
   std::vector<int> delivered_;
 };
 

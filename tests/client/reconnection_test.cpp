@@ -14,6 +14,7 @@
 
 #include "client/interlacer_client.h"
 #include "interlacer/v1/interlacer_service.grpc.pb.h"
+#include "tests/client/service_test.h"
 #include "tests/support/fake_predictor.h"
 #include "tests/support/must.h"
 
@@ -56,24 +57,7 @@ class DrainingOnceService : public v1::InterlacerService::Service {
   }
 };
 
-class ClientRetry : public ::testing::Test {
- protected:
-  ClientRetry() {
-    grpc::ServerBuilder builder;
-    int port = 0;
-    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
-    builder.SetMaxReceiveMessageSize(64 << 20);
-    builder.RegisterService(&service_);
-    server_ = builder.BuildAndStart();
-    client_ = *Client::Create({.address = "127.0.0.1:" + std::to_string(port)});
-    call_.deadline_s = 10;
-  }
-
-  DrainingOnceService service_;
-  std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<Client> client_;
-  CallOptions call_;
-};
+using ClientRetry = ServiceTest<DrainingOnceService>;
 
 TEST_F(ClientRetry, LargeRequestsAreSentAgain) {
   // Four frames of 320 x 240 pixels, colour and depth: more than 1 MiB.
