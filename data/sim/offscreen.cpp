@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <string_view>
 
 #include "data/sim/mjcf.h"
@@ -18,13 +19,24 @@ constexpr int kStencilBits = 8;
 constexpr double kDepthUnitM = 1e-4;
 constexpr double kMaxDepthM = 6.5;
 
+/// Held around whatever draws: contexts of different threads share one screen, and when one waits
+/// for a buffer, Mesa 22.3 looks without a lock through what the others draw, which crashes once in
+/// some hundred episodes.
+std::mutex& Drawing() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 /// One OSMesa context per thread for the lifetime of the thread: later episodes reuse what it
 /// compiled for the first, which saves each a tenth of a second.
 class ThreadContext {
  public:
-  ThreadContext()
-      : gl_(OSMesaCreateContextExt(OSMESA_RGBA, kDepthBits, kStencilBits, 0, nullptr)) {}
+  ThreadContext() : drawing_(Drawing()) {
+    const std::lock_guard lock(drawing_);
+    gl_ = OSMesaCreateContextExt(OSMESA_RGBA, kDepthBits, kStencilBits, 0, nullptr);
+  }
   ~ThreadContext() {
+    const std::lock_guard lock(drawing_);
     if (gl_ != nullptr) OSMesaDestroyContext(gl_);
   }
   ThreadContext(const ThreadContext&) = delete;
@@ -32,7 +44,8 @@ class ThreadContext {
   OSMesaContext gl() const { return gl_; }
 
  private:
-  OSMesaContext gl_;
+  std::mutex& drawing_;  // made before the context, so that it outlives it
+  OSMesaContext gl_ = nullptr;
 };
 
 OSMesaContext ContextOfThread() {
@@ -75,6 +88,7 @@ struct OffscreenRenderer::State {
 
   ~State() {
     if (has_context) {
+      const std::lock_guard lock(Drawing());
       MakeCurrent();
       mjr_freeContext(&context);
       mjv_freeScene(&scene);
@@ -112,6 +126,7 @@ StatusOr<OffscreenRenderer> OffscreenRenderer::Create(const World& world, int wi
   state->height_px = height_px;
   state->surface.resize(std::size_t{4} * width_px * height_px);
   state->gl = ContextOfThread();
+  const std::lock_guard lock(Drawing());
   if (state->gl == nullptr || !state->MakeCurrent()) {
     return Internal("no OSMesa off-screen context of " + std::to_string(width_px) + "x" +
                     std::to_string(height_px));
@@ -133,19 +148,22 @@ StatusOr<OffscreenRenderer> OffscreenRenderer::Create(const World& world, int wi
 
 SimulatedView OffscreenRenderer::Render(int camera) {
   State& s = *state_;
-  s.MakeCurrent();
   const int width = s.width_px;
   const int height = s.height_px;
   const std::size_t pixel_count = std::size_t(width) * height;
   const mjrRect viewport = {0, 0, width, height};
 
-  s.Draw(camera, false);
   std::vector<std::uint8_t> color(3 * pixel_count);
   std::vector<float> buffer_depth(pixel_count);
-  mjr_readPixels(color.data(), buffer_depth.data(), viewport, &s.context);
-  s.Draw(camera, true);
   std::vector<std::uint8_t> ids(3 * pixel_count);
-  mjr_readPixels(ids.data(), nullptr, viewport, &s.context);
+  {
+    const std::lock_guard lock(Drawing());
+    s.MakeCurrent();
+    s.Draw(camera, false);
+    mjr_readPixels(color.data(), buffer_depth.data(), viewport, &s.context);
+    s.Draw(camera, true);
+    mjr_readPixels(ids.data(), nullptr, viewport, &s.context);
+  }
 
   // Reversed depth buffer b of a perspective frustum: z = near far / (near + b (far - near)).
   const mjModel* const model = s.world->model();
