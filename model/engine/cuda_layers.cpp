@@ -33,7 +33,9 @@ torch::Tensor PackedNumbers(std::int64_t count, const Dense& like) {
 
 std::string WhyNotFused(const CudaBackend& cuda, int width,
                         std::initializer_list<const Dense*> layers) {
-  if (!cuda.kernels.FitsFusedCuda(width)) return "no kernels of width " + std::to_string(width);
+  if (!cuda.kernels.FitsFusedCuda(width)) {
+    return "this device has no kernels of width " + std::to_string(width);
+  }
   for (const Dense* layer : layers) {
     if (std::string why_not = WhyNotPackable(*layer); !why_not.empty()) return why_not;
     if (layer->in_width() % kDensePiece != 0 || layer->out_width() % kDensePiece != 0) {

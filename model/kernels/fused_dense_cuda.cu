@@ -205,7 +205,9 @@ CudaError ByWidth(int width, const Function& function) {
 }  // namespace
 
 bool FitsFusedCuda(int width) {
-  if (width != 64 && width != 128 && width != 256) return false;
+  constexpr int kMaxWidth = 256, kSm80BlockBytes = 163 * 1024;
+  static_assert(kFusedSharedBytesOfAColumn * kMaxWidth <= kSm80BlockBytes);
+  if (width != 64 && width != 128 && width != kMaxWidth) return false;
   int block_bytes = 0;
   return BlockSharedBytes(&block_bytes) == 0 && block_bytes >= kFusedSharedBytesOfAColumn * width;
 }

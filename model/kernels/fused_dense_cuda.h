@@ -20,8 +20,8 @@
 
 namespace interlacer {
 
-/// Largest shared memory of a block, for each column of h: 48, 96 or 192 KB in total.
-inline constexpr int kFusedSharedBytesOfAColumn = 768;
+/// Largest shared memory of a block, for each column of h: 40, 80 or 160 KB in total.
+inline constexpr int kFusedSharedBytesOfAColumn = 640;
 
 /// Whether there are kernels for the width and the current device has the memory for their blocks.
 bool FitsFusedCuda(int width);

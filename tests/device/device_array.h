@@ -9,7 +9,6 @@
 /// switched on in the environment memory stays as allocated, for tools that detect reads of
 /// uninitialised memory. Errors: std::runtime_error naming the call. Threads: one owner, one
 /// thread.
-/// wrote. Errors: std::runtime_error naming the call. Threads: one owner, one thread.
 
 #include <cuda_runtime.h>
 

@@ -11,7 +11,6 @@
 /// memory of a launched size declare; more than the limit is refused. Launched shared memory is
 /// 0xFF when a block begins, and a write beyond its end ends the program. Kernels compiled for it
 /// also have every access checked (memory_check.h). Speed is not emulated.
-/// have every access checked besides (memory_check.h). Not shown: speed.
 
 #include <cmath>
 #include <cstddef>
