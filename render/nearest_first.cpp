@@ -39,7 +39,7 @@ std::vector<std::int32_t> NearestFirst(const std::vector<ObservedFrame>& frames,
 /// Where one frame shows a surface on both sides of a pixel that it covers less than wholly, it
 /// covers it: depth that was aligned to another camera's pixels has rows and columns without
 /// values, and another frame's pixels between them, lit otherwise, would be a mesh over the
-/// surface.
+/// surface. Not where the pixel shows something in front of that surface: a cable is no gap.
 void CloseGaps(ObservedPicture* picture) {
   const ObservedPicture open = *picture;
   const int width = open.color.width_px, height = open.color.height_px;
@@ -65,7 +65,10 @@ void CloseGaps(ObservedPicture* picture) {
         const std::size_t ends[] = {i - static_cast<std::size_t>(before) * step,
                                     i + static_cast<std::size_t>(after) * step};
         const float a_m = open.depth.pixels_m[ends[0]], b_m = open.depth.pixels_m[ends[1]];
-        if (!(std::abs(a_m - b_m) <= kSameSurfaceBand * std::min(a_m, b_m))) continue;
+        const float band_m = kSameSurfaceBand * std::min(a_m, b_m);
+        if (!(std::abs(a_m - b_m) <= band_m)) continue;
+        // NaN, where nothing lands, compares false.
+        if (open.depth.pixels_m[i] < std::min(a_m, b_m) - band_m) continue;
         for (int k = 0; k < 2; ++k) {
           const float weight = 1 / static_cast<float>(k == 0 ? before : after);
           for (std::size_t c = 0; c < 3; ++c) {
@@ -87,7 +90,8 @@ void CloseGaps(ObservedPicture* picture) {
   }
 }
 
-/// `near` over `far`, or under it where far is clearly in front.
+/// `near` over `far`, or under it where far is clearly in front. A pixel's depth is that of the
+/// layer of which it shows more.
 void AddLayer(const ObservedPicture& far, ObservedPicture* near) {
   for (std::size_t i = 0; i < far.coverage.size(); ++i) {
     const float far_m = far.depth.pixels_m[i], near_m = near->depth.pixels_m[i];
@@ -103,9 +107,7 @@ void AddLayer(const ObservedPicture& far, ObservedPicture* near) {
       const float under = hides ? value : far.color.pixels[c];
       value = (top * over + below * under) / covered;
     }
-    if (hides || near->coverage[i] < kFullCoverage) {
-      if (std::isfinite(far_m)) near->depth.pixels_m[i] = far_m;
-    }
+    if (hides || below > top || !std::isfinite(near_m)) near->depth.pixels_m[i] = far_m;
     near->coverage[i] = std::min(covered, 1.f);
   }
 }

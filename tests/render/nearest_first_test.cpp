@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -59,6 +60,52 @@ TEST(NearestFirst, GapsWithinASurfaceAreClosedFromTheirSides) {
       ASSERT_NEAR(picture.depth.pixels_m[pixel], true_depth.pixels_m[pixel], 0.002f);
     }
   }
+}
+
+/// `camera`, half a pixel of what is `depth_m` away beside where it was, along both sides.
+Camera HalfAPixelBeside(Camera camera, double depth_m) {
+  const Vec3d from_m = Unproject(camera, 0, 0, depth_m),
+              to_m = Unproject(camera, 0.5, 0.5, depth_m);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    camera.world_from_camera.translation_m[axis] += to_m[axis] - from_m[axis];
+  }
+  return camera;
+}
+
+TEST(NearestFirst, AThinThingInFrontIsNoGapOfWhatIsBehind) {
+  TwoViewsOfATable table(0);
+  constexpr int kCableColumn = 30;
+  for (int row = 0; row < 48; ++row) table.frames[0].depth.pixels_m[64 * row + kCableColumn] = 0.5f;
+  const ObservedRenderer renderer = MakeRenderer(table.frames);
+  const auto picture = Must(renderer.RenderNearestFirst(
+      HalfAPixelBeside(table.frames[0].camera, 0.5), renderer.positions_m()));
+  for (int row = 4; row < 44; ++row) {
+    const auto from = picture.depth.pixels_m.begin() + 64 * row + kCableColumn - 2;
+    ASSERT_NEAR(*std::min_element(from, from + 5), 0.5f, 0.01f) << row;
+  }
+}
+
+TEST(NearestFirst, ThePixelsDepthIsOfTheLayerOfWhichItShowsMore) {
+  std::vector<ObservedFrame> frames = {TableFrame({0, 0.1, 1}, 200), TableFrame({0, 0.1, 1}, 50)};
+  for (int i = 0; i < 64 * 48; ++i) {
+    const bool is_shown = i % 64 <= 30;
+    frames[0].depth.pixels_m[i] = is_shown ? 0.5f : kNoDepth;
+    frames[1].depth.pixels_m[i] = is_shown ? 2.f : kNoDepth;
+  }
+  const Camera camera = HalfAPixelBeside(frames[0].camera, 0.6);
+  const ObservedRenderer both = MakeRenderer(frames), near = MakeRenderer({frames[0]}),
+                         far = MakeRenderer({frames[1]});
+  const auto picture = Must(both.RenderNearestFirst(camera, both.positions_m()));
+  const auto near_alone = Must(near.Render(camera, near.positions_m()));
+  const auto far_alone = Must(far.Render(camera, far.positions_m()));
+  int count = 0;
+  for (std::size_t i = 0; i < picture.coverage.size(); ++i) {
+    const float top = near_alone.coverage[i], below = (1 - top) * far_alone.coverage[i];
+    if (top == 0 || below == 0 || top >= kFullCoverage) continue;
+    ++count;
+    ASSERT_NEAR(picture.depth.pixels_m[i], top >= below ? 0.5f : 2.f, 0.01f) << i;
+  }
+  EXPECT_GT(count, 20);
 }
 
 TEST(NearestFirst, AnotherSurfaceInFrontHides) {
