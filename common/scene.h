@@ -23,7 +23,7 @@ struct RgbdView {
   Camera camera;
   RgbImage color;
   DepthImage depth;
-  std::int64_t capture_time_ns = 0;
+  std::int64_t capture_time_ns = 0;  ///< of the later exposure of the two
 };
 
 /// All cameras at one model timestep, in the order of the model's cameras.

@@ -61,8 +61,9 @@ Status ValidateEpisodeCamera(const EpisodeCamera& item) {
     INTERLACER_RETURN_IF_ERROR(ValidatePath(item.poses_file, "poses_file"));
   }
   INTERLACER_RETURN_IF_ERROR(ValidateDepthUnit(item.depth_unit_m, "depth.unit_m"));
-  if (!(item.near_m > 0 && item.near_m < item.far_m && std::isfinite(item.far_m))) {
-    return Mismatch(reason::DEPTH_RANGE_INVALID, "near_m, far_m", "0 < near_m < far_m",
+  if (!IsDepthRange(item.near_m, item.far_m)) {
+    return Mismatch(reason::DEPTH_RANGE_INVALID, "near_m, far_m",
+                    "0 < near_m < far_m <= 100 as float32",
                     NumberText(item.near_m) + ", " + NumberText(item.far_m));
   }
   return Status::Ok();

@@ -50,6 +50,7 @@ Status RolloutRunner::Select() {
   // Particles are read only if there is a region.
   const float* positions_m = nullptr;
   if (output_.initial_region) {
+    const StageTimer timer(&durations_->encode_s);
     INTERLACER_ASSIGN_OR_RETURN(const Particles* initial, rollout_->ReadParticles());
     positions_m = initial->positions_m.data();
   }
@@ -190,7 +191,8 @@ RolloutSummary RolloutRunner::Summary() const {
   summary.computed_step_count = rollout_->step();
   summary.selected_particle_count = static_cast<std::int64_t>(selected_->size());
   summary.durations = *durations_;
-  if (metadata.trained_step_count > 0 && last_step() > metadata.trained_step_count) {
+  if (rollout_->asks_network() && metadata.trained_step_count > 0 &&
+      last_step() > metadata.trained_step_count) {
     summary.findings.push_back({"ROLLOUT_BEYOND_TRAINING",
                                 "the rollout has " + std::to_string(last_step()) +
                                     " steps, training saw " +

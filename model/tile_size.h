@@ -3,10 +3,10 @@
 /// How many rows of a view one unit of work draws: as many as take about kTileS by the tiles
 /// before.
 ///
-/// The first tile is small, and each has at most twice the pixels of the one before, because rows
-/// differ. A tile takes longer than kTileS where its rows cost more than those before; the next one
-/// is then smaller, down to a row.
-/// Bytes of a view do not depend on its tiles. Value type.
+/// The first tile is small, and each has at most twice the pixels that fitted before or that the
+/// first had, whichever is more, because rows differ. A tile takes longer than kTileS where its
+/// rows cost more than those before; the next one is then smaller, down to a row. Bytes of a view
+/// do not depend on its tiles. Value type.
 
 #include <algorithm>
 #include <cstdint>

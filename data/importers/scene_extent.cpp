@@ -64,8 +64,9 @@ StatusOr<SceneExtent::Result> SceneExtent::Finish(std::optional<double> near_m,
     result.far_m = std::ceil(Percentile(&ranges_m, kHighShare) / kFarStepM) * kFarStepM;
     result.notes.push_back("far_m: 99th percentile of the measured ranges, rounded up to 0.1 m");
   }
-  if (!(result.near_m > 0 && result.near_m < result.far_m)) {
-    return Mismatch(reason::DEPTH_RANGE_INVALID, "near_m, far_m", "0 < near_m < far_m",
+  if (!IsDepthRange(result.near_m, result.far_m)) {
+    return Mismatch(reason::DEPTH_RANGE_INVALID, "near_m, far_m",
+                    "0 < near_m < far_m <= 100 as float32",
                     NumberText(result.near_m) + ", " + NumberText(result.far_m));
   }
   if (workspace) {

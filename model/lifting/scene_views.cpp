@@ -95,19 +95,25 @@ StatusOr<std::vector<RgbdView>> PrepareObservation(const Observation& observatio
   return views;
 }
 
+/// Of the last exposure, from which an observation's time counts.
+double LastCaptureTimeNs(const Observation& observation) {
+  std::int64_t last_ns = observation.views.front().capture_time_ns;
+  for (const RgbdView& view : observation.views) last_ns = std::max(last_ns, view.capture_time_ns);
+  return static_cast<double>(last_ns);
+}
+
 /// A robot's history must be one model step apart; a scene that stands still may repeat a frame.
 Status CheckSpacing(const SceneInput& input, const ModelMetadata& metadata) {
   if (input.history_actions.kind == ActionKind::kNone) return Status();
-  const std::string& name = metadata.cameras.front().name;
-  const RgbdView* older = FindView(input.observations[0], name);
-  const RgbdView* newer = FindView(input.observations[1], name);
   const double spacing_s =
-      static_cast<double>(newer->capture_time_ns - older->capture_time_ns) / kNanosecondsPerSecond;
+      (LastCaptureTimeNs(input.observations[1]) - LastCaptureTimeNs(input.observations[0])) /
+      kNanosecondsPerSecond;
   if (std::abs(spacing_s - metadata.step_duration_s) <= metadata.max_history_spacing_error_s) {
     return Status();
   }
   return Mismatch(reason::HISTORY_SPACING, "observations[1]",
-                  std::to_string(metadata.step_duration_s) + " s after observations[0]",
+                  std::to_string(metadata.step_duration_s) + " s after observations[0], within " +
+                      std::to_string(metadata.max_history_spacing_error_s) + " s",
                   std::to_string(spacing_s) + " s");
 }
 
@@ -116,11 +122,11 @@ StatusOr<LiftRegion> RegionOf(const SceneInput& input, const ModelMetadata& meta
                           input.near_m.value_or(metadata.near_m),
                           input.far_m.value_or(metadata.far_m)};
   INTERLACER_RETURN_IF_ERROR(ValidateBox(region.workspace, kMaxSceneSideM));
-  if (!(region.near_m > 0 && region.near_m < region.far_m && region.far_m <= kMaxSceneRangeM)) {
+  if (!IsDepthRange(region.near_m, region.far_m)) {
     // Names the value that the caller chose: near if far is the model's own.
     const bool is_near_wrong = !(region.near_m > 0) || !input.far_m.has_value();
     return Mismatch(reason::DEPTH_RANGE_INVALID, is_near_wrong ? "near_m" : "far_m",
-                    "0 < near < far <= 100 m",
+                    "0 < near < far <= 100 m as float32",
                     NumberText(region.near_m) + " to " + NumberText(region.far_m));
   }
   return region;

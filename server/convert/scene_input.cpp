@@ -202,9 +202,9 @@ Status CheckDepthRange(const wire::SceneInput& input, const ModelMetadata& metad
   if (!std::isfinite(near_m) || near_m <= 0) {
     return Mismatch(reason::DEPTH_RANGE_INVALID, "near_m", "above 0", NumberText(near_m));
   }
-  if (!(far_m > near_m && far_m <= kMaxSceneRangeM)) {
+  if (!IsDepthRange(near_m, far_m)) {
     return Mismatch(reason::DEPTH_RANGE_INVALID, input.has_far_m() ? "far_m" : "near_m",
-                    "near_m below far_m, which is at most " + NumberText(kMaxSceneRangeM),
+                    "near_m below far_m as float32, far_m at most " + NumberText(kMaxSceneRangeM),
                     NumberText(near_m) + " to " + NumberText(far_m));
   }
   return Status::Ok();
@@ -230,7 +230,9 @@ std::int64_t PixelCount(const wire::Observation& observation) {
 Status DecodeView(const wire::RgbdView& view, const PixelPayloads& payloads, RgbdView* plain) {
   plain->camera_name = view.camera_name();
   INTERLACER_ASSIGN_OR_RETURN(plain->camera, ToCamera(view.calibration()));
-  INTERLACER_ASSIGN_OR_RETURN(plain->capture_time_ns, ToNanoseconds(view.capture_time()));
+  TimeSpan span;
+  INTERLACER_RETURN_IF_ERROR(CheckTimes(view, &span));
+  plain->capture_time_ns = span.last_ns;
   if (Status status = DecodeColorImage(view.color(), payloads.Of(view.color()), &plain->color);
       !status.ok()) {
     return std::move(status).WithFieldPrefix("color");

@@ -97,6 +97,14 @@ INSTANTIATE_TEST_SUITE_P(
                     "SCHEMA_INVALID", "cameras[0].color.pattern"},
         BadManifest{"NearBeyondFar", [](J& d) { d["cameras"][0]["near_m"] = 3; },
                     "DEPTH_RANGE_INVALID", "cameras[0].near_m, far_m"},
+        BadManifest{"RangeOfOneFloat",
+                    [](J& d) {
+                      d["cameras"][0]["near_m"] = 20 - 9e-7;
+                      d["cameras"][0]["far_m"] = 20 + 9e-7;
+                    },
+                    "DEPTH_RANGE_INVALID", "cameras[0].near_m, far_m"},
+        BadManifest{"FarBeyondReason", [](J& d) { d["cameras"][0]["far_m"] = 1e300; },
+                    "DEPTH_RANGE_INVALID", "cameras[0].near_m, far_m"},
         BadManifest{"EmptyBox", [](J& d) { d["workspace_m"]["max"][2] = -1; }, "WORKSPACE_INVALID",
                     "workspace.z"},
         BadManifest{"NoActions", [](J& d) { d.erase("actions"); }, "SCHEMA_INVALID", "actions"},

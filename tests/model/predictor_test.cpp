@@ -506,8 +506,14 @@ INSTANTIATE_TEST_SUITE_P(
                  [](SceneInput* s) {
                    s->workspace = Box{{1, 1, 1}, {0, 0, 0}};
                  },
-                 "WORKSPACE_INVALID", ""},
+                 "WORKSPACE_INVALID", "workspace.x"},
         BadScene{"Range", [](SceneInput* s) { s->near_m = 3; }, "DEPTH_RANGE_INVALID", "near_m"},
+        BadScene{"RangeOfOneFloat",
+                 [](SceneInput* s) {
+                   s->near_m = 20 - 9e-7;
+                   s->far_m = 20 + 9e-7;
+                 },
+                 "DEPTH_RANGE_INVALID", "far_m"},
         BadScene{"HistoryRows", [](SceneInput* s) { s->history_actions = Joints(0, 1); },
                  "ACTION_SHAPE", "history_actions"},
         BadScene{"Columns", [](SceneInput* s) { s->history_actions.column_count = 15; },

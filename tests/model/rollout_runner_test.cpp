@@ -331,6 +331,25 @@ TEST_F(RolloutRunnerTest, TheSummarySaysWhenARolloutIsLongerThanTrainingSaw) {
   EXPECT_EQ(summary.selected_particle_count, 64);
 }
 
+TEST_F(RolloutRunnerTest, NothingExtrapolatesWhereNoNetworkIsAsked) {
+  StillPredictor still(controls_, /*is_always_still=*/true);
+  OutputOptions output;
+  output.steps = {FakeMetadata().trained_step_count + 1};
+  runner_.emplace(&still, FakeActions(output.steps.back()), output, &durations_, &journal_);
+  ASSERT_TRUE(runner_->Begin(*still.Lift(FakeSceneInput()), kStartNs).ok());
+  EXPECT_TRUE(runner_->Summary().findings.empty());
+}
+
+TEST_F(RolloutRunnerTest, ReadingTheParticlesOfARegionIsCounted) {
+  OutputOptions output;
+  output.steps = {1};
+  ASSERT_TRUE(Begin(output).ok());
+  EXPECT_EQ(durations_.encode_s, 0);
+  output.initial_region = Box{{-0.21, -0.21, 0}, {0.01, 1, 1}};
+  ASSERT_TRUE(Begin(output).ok());
+  EXPECT_GT(durations_.encode_s, 0);
+}
+
 TEST_F(RolloutRunnerTest, FreesWhatTheRolloutHolds) {
   OutputOptions output;
   output.steps = {1};

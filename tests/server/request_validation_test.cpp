@@ -195,6 +195,7 @@ const BadRequestCase kCases[] = {
   {"FarBeyondReason", [](Request* r) { Scene(r)->set_far_m(1e300); }, kInvalid, "DEPTH_RANGE_INVALID", "source.scene_input.far_m"},
   {"NearBeyondFar", [](Request* r) { Scene(r)->set_near_m(50); }, kInvalid, "DEPTH_RANGE_INVALID", "source.scene_input.near_m"},
   {"LensThatExplodes", [](Request* r) { Calibration(r)->set_distortion_model(v1::DISTORTION_MODEL_PLUMB_BOB); for (const double k : {1e300, 0., 0., 0., 0.}) Calibration(r)->add_distortion_coefficients(k); }, kInvalid, "DISTORTION_INVALID", "source.scene_input.observations[1].views[0].calibration.distortion_coefficients"},
+  {"RangeOfOneFloat", [](Request* r) { Scene(r)->set_near_m(20 - 9e-7); Scene(r)->set_far_m(20 + 9e-7); }, kInvalid, "DEPTH_RANGE_INVALID", "source.scene_input.far_m"},
   {"NearNegative", [](Request* r) { Scene(r)->set_near_m(-1); }, kInvalid, "DEPTH_RANGE_INVALID", "source.scene_input.near_m"},
   {"FarBelowNear", [](Request* r) { Scene(r)->set_near_m(2); Scene(r)->set_far_m(1); }, kInvalid, "DEPTH_RANGE_INVALID", "source.scene_input.far_m"},
   // Actions
