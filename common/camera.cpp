@@ -21,8 +21,12 @@ constexpr double kMinFocalPx = 1e-2;
 constexpr double kMaxFocalPx = 1e7;
 constexpr double kMaxCenterPx = 1e7;
 constexpr double kMaxCameraDistanceM = 1e4;
-/// A lens model is usable if undistorting a corner and distorting it again returns this close.
-constexpr double kCornerRoundTripPx = 1e-3;
+/// A lens model is usable if undistorting a pixel and distorting it again returns this close.
+constexpr double kPixelRoundTripPx = 1e-3;
+/// A pixel shows a point if its ray and that of the point (x/z, y/z) differ by less.
+constexpr double kSameRayTolerance = 1e-6;
+/// Places between the centre and a ray at which a lens model is asked whether it turns over.
+constexpr int kTurnSteps = 64;
 
 std::size_t CoefficientCount(DistortionModel model) {
   switch (model) {
@@ -72,6 +76,19 @@ std::array<double, 2> PixelOfRay(const Camera& camera, double x, double y) {
   return {camera.fx_px * x + camera.cx_px, camera.fy_px * y + camera.cy_px};
 }
 
+/// Whether the lens model turns over on the way from the centre to the ray (x, y), which then is
+/// not the one that the lens sees, whatever becomes of the polynomial farther out.
+bool IsBeyondTurn(const Camera& camera, double x, double y) {
+  for (int i = 1; i <= kTurnSteps; ++i) {
+    const double part = static_cast<double>(i) / kTurnSteps;
+    const Distorted d = Distort(camera.distortion_coefficients, part * x, part * y);
+    const bool is_upright =
+        d.dx_dx * d.dy_dy - d.dx_dy * d.dy_dx > 0 && d.x * x + d.y * y >= 0;  // false for NaN
+    if (!is_upright) return true;
+  }
+  return false;
+}
+
 Status ValidateDistortion(const Camera& camera) {
   const auto& k = camera.distortion_coefficients;
   const std::size_t expected = CoefficientCount(camera.distortion_model);
@@ -84,18 +101,20 @@ Status ValidateDistortion(const Camera& camera) {
                     "a number that is not finite");
   }
   if (camera.distortion_model == DistortionModel::kNone) return Status::Ok();
-  // Corners have the largest radius, where a polynomial lens model turns over first.
+  // Corners have the largest radius, where a polynomial lens model turns over first. Undistorting
+  // may find a ray behind the turn, which leads to the same pixel.
   for (double u : {0.0, camera.width_px - 1.0}) {
     for (double v : {0.0, camera.height_px - 1.0}) {
       const auto ray = UndistortPixel(camera, u, v);
       const auto pixel = PixelOfRay(camera, ray[0], ray[1]);
       const double error_px = std::hypot(pixel[0] - u, pixel[1] - v);
-      if (!(error_px <= kCornerRoundTripPx)) {
-        return Mismatch(reason::DISTORTION_INVALID, "distortion.coefficients",
-                        "a lens model that can be inverted at the image corners",
-                        "an error of " + NumberText(error_px) + " px at pixel (" +
-                            std::to_string(u) + ", " + std::to_string(v) + ")");
-      }
+      const bool is_inverted = error_px <= kPixelRoundTripPx;
+      if (is_inverted && !IsBeyondTurn(camera, ray[0], ray[1])) continue;
+      return Mismatch(reason::DISTORTION_INVALID, "distortion.coefficients",
+                      "a lens model that can be inverted up to the image corners",
+                      (is_inverted ? "one that turns over before"
+                                   : "an error of " + NumberText(error_px) + " px at") +
+                          std::string(" pixel (") + NumberText(u) + ", " + NumberText(v) + ")");
     }
   }
   return Status::Ok();
@@ -185,15 +204,14 @@ Vec3d Unproject(const Camera& camera, double u_px, double v_px, double depth_m) 
 
 ProjectedPixel Project(const Camera& camera, const Vec3d& point_world_m) {
   const Vec3d p = Apply(Inverse(camera.world_from_camera), point_world_m);
-  double x = p[0] / p[2], y = p[1] / p[2];
+  const double x = p[0] / p[2], y = p[1] / p[2];
+  const auto [u_px, v_px] = PixelOfRay(camera, x, y);
   if (camera.distortion_model != DistortionModel::kNone) {
-    const Distorted d = Distort(camera.distortion_coefficients, x, y);
-    const bool is_folded = d.dx_dx * d.dy_dy - d.dx_dy * d.dy_dx <= 0 || d.x * x + d.y * y < 0;
-    if (is_folded) return {kNaN, kNaN, p[2]};
-    x = d.x;
-    y = d.y;
+    const auto seen = UndistortPixel(camera, u_px, v_px);
+    const double difference = std::hypot(seen[0] - x, seen[1] - y);
+    if (!(difference <= kSameRayTolerance * (1 + std::hypot(x, y)))) return {kNaN, kNaN, p[2]};
   }
-  return {camera.fx_px * x + camera.cx_px, camera.fy_px * y + camera.cy_px, p[2]};
+  return {u_px, v_px, p[2]};
 }
 
 }  // namespace interlacer

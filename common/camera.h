@@ -31,6 +31,7 @@ struct Camera {
   bool operator==(const Camera&) const = default;
 };
 
+/// Refuses lens models that turn over inside the image, whose pixels beyond have no ray.
 Status ValidateCamera(const Camera& camera);
 
 /// Same camera for an image resized to the given size: cx becomes (cx + 0.5) s - 0.5.
@@ -50,8 +51,8 @@ struct ProjectedPixel {
   double v_px = 0;
   double depth_m = 0;  ///< z in the camera frame; <= 0 is behind the camera
 };
-/// NaN where the lens model turns over: it has left the image and comes back into it with rays that
-/// the lens does not see.
+/// NaN beyond where the lens model turns over: there it comes back into the image with rays that
+/// the lens does not see, as the pixel has another one.
 ProjectedPixel Project(const Camera& camera, const Vec3d& point_world_m);
 
 }  // namespace interlacer

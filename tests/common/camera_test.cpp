@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/random.h"
 #include "common/transforms.h"
@@ -99,9 +102,53 @@ TEST(CameraTest, BadCalibrationNamesTheField) {
   EXPECT_EQ(ValidateCamera(camera).reason(), "CALIBRATION_INVALID");
 }
 
+/// 640x480 with equal focal lengths and its centre in the middle.
+Camera CentredCamera(double focal_px, std::vector<double> coefficients) {
+  return {640,
+          480,
+          focal_px,
+          focal_px,
+          319.5,
+          239.5,
+          DistortionModel::kPlumbBob,
+          std::move(coefficients),
+          {}};
+}
+
 TEST(CameraTest, LensThatFoldsInsideTheImageIsRefused) {
-  const Camera camera = TestCamera(DistortionModel::kPlumbBob, {-2.5, 0, 0, 0, 0});
-  EXPECT_EQ(ValidateCamera(camera).reason(), "DISTORTION_INVALID");
+  EXPECT_EQ(ValidateCamera(TestCamera(DistortionModel::kPlumbBob, {-2.5, 0, 0, 0, 0})).reason(),
+            "DISTORTION_INVALID")
+      << "no ray leads to a corner";
+  // Undistorting a corner finds a ray behind the turn, mirrored or on a third branch, that leads to
+  // the same pixel.
+  const std::vector<std::vector<double>> folded = {
+      {-0.25, 0, 0, 0, 0},  {-0.3, 0, 0, 0, 0},         {-0.35, 0, 0, 0, 0},
+      {-0.4, 0, 0, 0, 0},   {-0.3, 0.1, 0, 0, -0.02},   {-0.35, 0.15, 0, 0, -0.03},
+      {-0.6, 0.1, 0, 0, 0}, {-0.3, 0, 0, 0, 0, 0, 0, 0}};
+  for (const std::vector<double>& k : folded) {
+    Camera camera = CentredCamera(400, k);
+    if (k.size() == 8) camera.distortion_model = DistortionModel::kRationalPolynomial;
+    EXPECT_EQ(ValidateCamera(camera).reason(), "DISTORTION_INVALID") << ::testing::PrintToString(k);
+  }
+  for (const double k1 : {-0.05, -0.1, 0.2}) {
+    const Status status = ValidateCamera(CentredCamera(400, {k1, 0, 0, 0, 0}));
+    EXPECT_TRUE(status.ok()) << status.ToString();
+  }
+  // The same lens before a smaller piece of its image, which ends before the turn.
+  const Status status = ValidateCamera(CentredCamera(1200, {-0.6, 0.1, 0, 0, 0}));
+  EXPECT_TRUE(status.ok()) << status.ToString();
+}
+
+TEST(CameraTest, RaysBehindTheFoldThatRiseAgainAreNotSeen) {
+  // The lens turns at a radius of 0.829 and once more at 1.71, from where on it rises for good.
+  const Camera camera = CentredCamera(1200, {-0.6, 0.1, 0, 0, 0});
+  ASSERT_TRUE(ValidateCamera(camera).ok());
+  const auto at = [&](double x, double y) { return Project(camera, {x, y, 1}).u_px; };
+  EXPECT_TRUE(std::isfinite(at(0.2, 0)));
+  EXPECT_TRUE(std::isfinite(at(0.5, 0))) << "outside the image, before the turn";
+  EXPECT_TRUE(std::isnan(at(1.2, 0))) << "between the turns";
+  EXPECT_TRUE(std::isnan(at(1.75, 0))) << "behind both, where it would be a pixel of the image";
+  EXPECT_TRUE(std::isnan(at(1.3, 1.2))) << "aslant likewise";
 }
 
 TEST(CameraTest, WhatTheLensFoldsBackIntoTheImageIsNotSeen) {
