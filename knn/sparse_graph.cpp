@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
 
@@ -15,8 +16,10 @@ namespace interlacer {
 namespace {
 
 constexpr std::int64_t kRootsPerChunk = 256;
-/// Some 2000 a point of the largest clouds in use.
-constexpr std::int64_t kMaxWalks = std::int64_t{1} << 28;
+/// Walks of one root, which are held together, and those that any graph may have.
+constexpr std::int64_t kMaxWalksOfRoot = std::int64_t{1} << 28;
+/// Neighbours of a point in the densest graphs in use made symmetric, in the mean at most.
+constexpr std::int64_t kUsualDegree = 32;
 
 Status CheckSize(std::int64_t n) {
   if (n <= kMaxCloudPoints) return Status::Ok();
@@ -73,8 +76,8 @@ void VisitEdges(const SparseGraph& graph, const Visit& visit) {
   }
 }
 
-/// Walks from all roots. A node that is near to very many has walks from each to each of them.
-double CountWalks(const SparseGraph& graph) {
+/// Walks from each root. A node that is near to very many has walks from each to each of them.
+std::vector<double> CountWalks(const SparseGraph& graph) {
   const auto nodes = static_cast<std::size_t>(graph.n);
   std::vector<double> walks(nodes, 1.0), longer(nodes);
   for (int hop = 0; hop < kMaxHops; ++hop) {
@@ -82,7 +85,14 @@ double CountWalks(const SparseGraph& graph) {
     VisitEdges(graph, [&](std::size_t, std::size_t i, std::size_t j) { longer[i] += walks[j]; });
     walks.swap(longer);
   }
-  return std::accumulate(walks.begin(), walks.end(), 0.0);
+  return walks;
+}
+
+/// Lists are indexed by 32 bits.
+std::int64_t MaxWalkCount(std::int64_t n) {
+  constexpr std::int64_t d = kUsualDegree;
+  return std::min<std::int64_t>(std::max(kMaxWalksOfRoot, n * (1 + d + d * d + d * d * d)),
+                                std::numeric_limits<std::int32_t>::max());
 }
 
 std::vector<float> SquaredEdgeLengths(const SparseGraph& graph,
@@ -176,20 +186,30 @@ StatusOr<std::vector<float>> EdgeWeights(const SparseGraph& graph, EdgeWeight we
   return weights;
 }
 
+Status CheckWalkCount(const SparseGraph& graph) {
+  INTERLACER_RETURN_IF_ERROR(CheckGraph(graph));
+  const std::vector<double> walks = CountWalks(graph);
+  const auto check = [](const char* of, double count, std::int64_t most) -> Status {
+    if (count <= static_cast<double>(most)) return Status::Ok();
+    return OutOfRange(reason::ARGUMENT_INVALID,
+                      "graph.neighbors: expected at most " + std::to_string(most) + " walks" + of +
+                          ", got " + NumberText(count) +
+                          "; do many points share one place, so that it is a neighbour of all?")
+        .WithField("graph.neighbors");
+  };
+  for (const double count : walks) {
+    INTERLACER_RETURN_IF_ERROR(check(" from a node", count, kMaxWalksOfRoot));
+  }
+  return check("", std::accumulate(walks.begin(), walks.end(), 0.0), MaxWalkCount(graph.n));
+}
+
 StatusOr<WeightedWalkLists> BuildWeightedWalkLists(const SparseGraph& graph,
                                                    std::span<const float> edge_weights) {
-  INTERLACER_RETURN_IF_ERROR(CheckGraph(graph));
+  INTERLACER_RETURN_IF_ERROR(CheckWalkCount(graph));
   if (edge_weights.size() != graph.neighbors.size()) {
     return Mismatch(reason::SHAPE_MISMATCH, "edge_weights",
                     std::to_string(graph.neighbors.size()) + " values",
                     std::to_string(edge_weights.size()));
-  }
-  if (const double walks = CountWalks(graph); walks > kMaxWalks) {
-    return OutOfRange(reason::ARGUMENT_INVALID,
-                      "graph.neighbors: expected at most " + std::to_string(kMaxWalks) +
-                          " walks, got " + NumberText(walks) +
-                          "; do many points share one place, so that it is a neighbour of all?")
-        .WithField("graph.neighbors");
   }
   WeightedWalkLists lists;
   lists.n = graph.n;

@@ -34,9 +34,12 @@ StatusOr<SparseGraph> Symmetrised(const KnnGraph& graph);
 /// symmetric adjacency, the others do.
 StatusOr<std::vector<float>> EdgeWeights(const SparseGraph& graph, EdgeWeight weight,
                                          std::span<const float> positions_m);
+/// OUT_OF_RANGE where there are too many walks to list, as where very many nodes have one neighbour
+/// in common that names them all: above 2^28 from one node, or in all above 2^28 and above those of
+/// 32 neighbours at every node, or above what 32 bits count.
+Status CheckWalkCount(const SparseGraph& graph);
 /// As BuildWalkLists (knn/walk_lists.h) with loads[e,t] = sum over t-hop walks of the product of
-/// their edge weights. OUT_OF_RANGE where there are too many walks to list, as where very many
-/// nodes have one neighbour in common that names them all.
+/// their edge weights. Errors also those of CheckWalkCount.
 StatusOr<WeightedWalkLists> BuildWeightedWalkLists(const SparseGraph& graph,
                                                    std::span<const float> edge_weights);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
 #include "knn/walk_lists.h"
 #include "tests/support/brute_force.h"
@@ -118,6 +119,32 @@ TEST(SparseGraph, ANodeNearToAllHasTooManyWalks) {
   const Status status = BuildWeightedWalkLists(both, weights).status();
   EXPECT_EQ(status.code(), StatusCode::kOutOfRange);
   EXPECT_EQ(status.field(), "graph.neighbors");
+}
+
+TEST(SparseGraph, TheDensestGraphOfTheLargestModelHasNotTooManyWalks) {
+  // Both observations of 32768 particles, and as many neighbours as a configuration may ask for.
+  constexpr std::int32_t kNodes = 65536, kNeighbors = 16;
+  KnnGraph ring{kNodes, kNeighbors, {}};
+  for (std::int32_t i = 0; i < kNodes; ++i) {
+    for (std::int32_t r = 1; r <= kNeighbors; ++r) ring.neighbors.push_back((i + r) % kNodes);
+  }
+  const Status status = CheckWalkCount(*ToSparse(ring));
+  EXPECT_TRUE(status.ok()) << status.ToString();
+}
+
+TEST(SparseGraph, ANodeHasNotTooManyWalksByItself) {
+  // A first node whose neighbours all name it again: walks in all would not be too many.
+  constexpr std::int32_t kNodes = 65536, kHubNeighbors = 20000;
+  SparseGraph hub{kNodes, {0}, {}};
+  for (std::int32_t j = 1; j <= kHubNeighbors; ++j) hub.neighbors.push_back(j);
+  hub.offsets.push_back(kHubNeighbors);
+  for (std::int32_t j = 1; j < kNodes; ++j) {
+    if (j <= kHubNeighbors) hub.neighbors.push_back(0);
+    hub.offsets.push_back(static_cast<std::int32_t>(hub.neighbors.size()));
+  }
+  const Status status = CheckWalkCount(hub);
+  EXPECT_EQ(status.code(), StatusCode::kOutOfRange);
+  EXPECT_NE(status.message().find("walks from a node"), std::string::npos) << status.ToString();
 }
 
 TEST(SparseGraph, RefusesWhatIsNoGraph) {
