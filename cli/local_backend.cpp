@@ -36,8 +36,9 @@ StatusOr<RenderedView> PackView(const RenderTarget& target, const FloatImage& co
   }
   view.color = QuantizeRgb(color);
   if (target.compression == ViewCompression::kJpeg) {
+    const ImageLimits limits{std::max(view.color.width_px, view.color.height_px)};
     INTERLACER_ASSIGN_OR_RETURN(view.color,
-                                DecodeJpegRgb(EncodeJpeg(view.color, target.jpeg_quality)));
+                                DecodeJpegRgb(EncodeJpeg(view.color, target.jpeg_quality), limits));
   }
   return view;
 }

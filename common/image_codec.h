@@ -3,9 +3,10 @@
 /// PNG (8-bit RGB, 16-bit grey) and JPEG (RGB) in memory and files; no other part includes libpng
 /// or turbojpeg.
 ///
-/// The size in the header is compared with `limits` and with the expectation before anything is
-/// allocated or decoded. Errors: INVALID_ARGUMENT IMAGE_UNDECODABLE, also for JPEGs of many scans,
-/// OUT_OF_RANGE LIMIT_IMAGE_SIDE, NOT_FOUND FILE_*. Thread-safe.
+/// The size in the header is compared with `limits` before anything is allocated or decoded.
+/// Errors: INVALID_ARGUMENT IMAGE_UNDECODABLE, also for JPEGs of many scans,
+/// PIXEL_ENCODING_UNSUPPORTED, OUT_OF_RANGE LIMIT_IMAGE_SIDE; those of common/file_io.h.
+/// Thread-safe.
 
 #include <cstdint>
 #include <span>
@@ -16,9 +17,12 @@
 
 namespace interlacer {
 
+/// `max_side_px` holds where nothing else is granted or known.
 struct ImageLimits {
   int max_side_px = 8192;
 };
+/// The format has 16 bits for a side, of which libjpeg takes these.
+inline constexpr int kMaxJpegSidePx = 65500;
 struct ImageSize {
   int width_px = 0;
   int height_px = 0;
@@ -41,6 +45,7 @@ StatusOr<RgbImage> DecodeRgb(std::span<const std::uint8_t> data, const ImageLimi
 
 std::vector<std::uint8_t> EncodePng(const RgbImage& image);
 std::vector<std::uint8_t> EncodePng(const DepthImage16& image);
+/// Sides of at most kMaxJpegSidePx, and a quality of 1 to 100.
 std::vector<std::uint8_t> EncodeJpeg(const RgbImage& image, int quality);
 
 StatusOr<RgbImage> ReadRgbFile(const std::string& path, const ImageLimits& limits = {});

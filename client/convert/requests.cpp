@@ -1,5 +1,6 @@
 #include "client/convert/requests.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -9,6 +10,7 @@
 
 #include "client/convert/geometry.h"
 #include "common/image_codec.h"
+#include "common/number_text.h"
 
 namespace interlacer {
 namespace {
@@ -106,6 +108,15 @@ Status ColorToProto(const RgbImage& image, const ImagePacking& packing, v1::Imag
       if (packing.jpeg_quality < 1 || packing.jpeg_quality > 100) {
         return Mismatch(reason::ARGUMENT_INVALID, "jpeg_quality", "1 to 100",
                         std::to_string(packing.jpeg_quality));
+      }
+      if (std::max(image.width_px, image.height_px) > kMaxJpegSidePx) {
+        const std::string limit = std::to_string(kMaxJpegSidePx);
+        const std::string got = SizeText(image.width_px, image.height_px);
+        return OutOfRange(reason::LIMIT_IMAGE_SIDE,
+                          "data: expected sides of at most " + limit + " px for a JPEG, got " + got)
+            .WithField("data")
+            .WithMetadata("limit", limit)
+            .WithMetadata("got", got);
       }
       out->set_compression(v1::IMAGE_COMPRESSION_JPEG);
       CopyBlock(EncodeJpeg(image, packing.jpeg_quality), out->mutable_data());

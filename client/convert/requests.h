@@ -4,7 +4,8 @@
 /// and raw images become little-endian blocks. Pure functions, thread-safe.
 /// Errors, with the path of the field as the server would name it: INVALID_ARGUMENT
 /// IMAGE_DATA_LENGTH (pixels and size disagree), ARGUMENT_INVALID (packing), ACTION_SHAPE;
-/// OUT_OF_RANGE ARGUMENT_INVALID (a depth that 16 bits cannot hold in the packing's unit).
+/// OUT_OF_RANGE ARGUMENT_INVALID (a depth that 16 bits cannot hold in the packing's unit),
+/// LIMIT_IMAGE_SIDE (an image too large for a JPEG).
 
 #include "client/image_packing.h"
 #include "common/prediction.h"

@@ -10,7 +10,6 @@
 
 #include "client/convert/geometry.h"
 #include "common/checked_math.h"
-#include "common/image_codec.h"
 #include "common/number_text.h"
 #include "common/values_of_bytes.h"
 
@@ -65,7 +64,7 @@ StatusOr<std::int64_t> ValueCount(const v1::Image& image, int channels) {
                          SizeText(image.width_px(), image.height_px()));
 }
 
-StatusOr<RgbImage> ColorFromProto(const v1::Image& image) {
+StatusOr<RgbImage> ColorFromProto(const v1::Image& image, const ImageLimits& limits) {
   INTERLACER_ASSIGN_OR_RETURN(const std::int64_t count, ValueCount(image, 3));
   if (image.compression() == v1::IMAGE_COMPRESSION_NONE) {
     RgbImage out{image.width_px(), image.height_px(), {}};
@@ -74,7 +73,7 @@ StatusOr<RgbImage> ColorFromProto(const v1::Image& image) {
   }
   const std::span<const std::uint8_t> data(
       reinterpret_cast<const std::uint8_t*>(image.data().data()), image.data().size());
-  StatusOr<RgbImage> out = DecodeRgb(data);
+  StatusOr<RgbImage> out = DecodeRgb(data, limits);
   if (!out.ok()) return MalformedAnswer("image.data", "a PNG or JPEG", out.status().message());
   if (out->width_px != image.width_px() || out->height_px != image.height_px()) {
     return MalformedAnswer("image.data", SizeText(image.width_px(), image.height_px()),
@@ -83,7 +82,7 @@ StatusOr<RgbImage> ColorFromProto(const v1::Image& image) {
   return out;
 }
 
-StatusOr<RenderedView> ViewFromProto(const v1::RenderedImage& rendered) {
+StatusOr<RenderedView> ViewFromProto(const v1::RenderedImage& rendered, const ImageLimits& limits) {
   const v1::Image& image = rendered.image();
   RenderedView out;
   out.name = rendered.target_name();
@@ -97,7 +96,7 @@ StatusOr<RenderedView> ViewFromProto(const v1::RenderedImage& rendered) {
     return MalformedAnswer("image.encoding", "RGB8 or DEPTH_F32",
                            v1::PixelEncoding_Name(image.encoding()));
   }
-  INTERLACER_ASSIGN_OR_RETURN(out.color, ColorFromProto(image));
+  INTERLACER_ASSIGN_OR_RETURN(out.color, ColorFromProto(image, limits));
   return out;
 }
 
@@ -257,7 +256,8 @@ RolloutSummary FromProto(const v1::CallSummary& summary) {
   return out;
 }
 
-StatusOr<PredictedStep> FromProto(const v1::PredictedStep& step, const Box& workspace) {
+StatusOr<PredictedStep> FromProto(const v1::PredictedStep& step, const Box& workspace,
+                                  const ImageLimits& limits) {
   PredictedStep out;
   out.step = step.step();
   const google::protobuf::Timestamp& time = step.predict_time();
@@ -296,7 +296,7 @@ StatusOr<PredictedStep> FromProto(const v1::PredictedStep& step, const Box& work
     }
   }
   for (const v1::RenderedImage& image : step.images()) {
-    INTERLACER_ASSIGN_OR_RETURN(RenderedView view, ViewFromProto(image));
+    INTERLACER_ASSIGN_OR_RETURN(RenderedView view, ViewFromProto(image, limits));
     out.views.push_back(std::move(view));
   }
   return out;
@@ -308,11 +308,21 @@ StatusOr<PredictedStep> StepReader::Read(const v1::PredictedStep& message) {
     return MalformedAnswer("step", is_beyond ? "none" : std::to_string(steps_[read_count_]),
                            std::to_string(message.step()));
   }
-  INTERLACER_ASSIGN_OR_RETURN(PredictedStep step, FromProto(message, workspace_));
+  INTERLACER_ASSIGN_OR_RETURN(PredictedStep step, FromProto(message, workspace_, ViewLimits()));
   INTERLACER_RETURN_IF_ERROR(CheckParticles(step));
   INTERLACER_RETURN_IF_ERROR(CheckViews(message));
   ++read_count_;
   return step;
+}
+
+ImageLimits StepReader::ViewLimits() const {
+  ImageLimits limits;
+  for (const RenderTarget& target : output_.render_targets) {
+    if (!target.camera) continue;
+    limits.max_side_px =
+        std::max({limits.max_side_px, target.camera->width_px, target.camera->height_px});
+  }
+  return limits;
 }
 
 Status StepReader::CheckComplete() const {

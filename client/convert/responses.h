@@ -13,6 +13,7 @@
 
 #include "client/server_info.h"
 #include "common/geometry.h"
+#include "common/image_codec.h"
 #include "common/model_metadata.h"
 #include "common/prediction.h"
 #include "common/scene.h"
@@ -31,8 +32,10 @@ SceneReport FromProto(const v1::SceneReport& report);
 ServerStatistics FromProto(const v1::GetStatisticsResponse& response);
 RolloutSummary FromProto(const v1::CallSummary& summary);
 /// `workspace` is the box of 16-bit positions: the scene's own, else the model's. Blocks that are
-/// there have an entry for each particle; positions are finite, spreads also not negative.
-StatusOr<PredictedStep> FromProto(const v1::PredictedStep& step, const Box& workspace);
+/// there have an entry for each particle; positions are finite, spreads also not negative. Views
+/// that are files keep within `limits`.
+StatusOr<PredictedStep> FromProto(const v1::PredictedStep& step, const Box& workspace,
+                                  const ImageLimits& limits = {});
 
 /// Converts the steps of one rollout. They must be those asked for, in order, each with the
 /// positions, colours and views asked for, all of them of the same particles and sizes. One thread.
@@ -47,6 +50,8 @@ class StepReader {
   Status CheckComplete() const;
 
  private:
+  /// Views may be as large as the cameras that were asked for.
+  ImageLimits ViewLimits() const;
   Status CheckParticles(const PredictedStep& step);
   Status CheckViews(const v1::PredictedStep& message);
 

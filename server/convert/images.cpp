@@ -156,6 +156,11 @@ bool DecodeRawDepth(const wire::Image& image, const PixelPayload& payload, Depth
   return decoder.IsMedianPlausible();
 }
 
+/// The stated size, which is that of the header and within the server's limit: it has been checked.
+ImageLimits CheckedSides(const wire::Image& image) {
+  return {std::max(image.width_px(), image.height_px())};
+}
+
 Status CheckMedian(const DepthImage& depth) {
   std::vector<float> valid;
   valid.reserve(depth.pixels_m.size());
@@ -223,7 +228,8 @@ Status DecodeColorImage(const wire::Image& image, const PixelPayload& payload, R
     std::vector<std::uint8_t> joined;
     const PixelPayload::Piece bytes = payload.Joined(&joined);
     const bool is_png = image.compression() == wire::IMAGE_COMPRESSION_PNG;
-    auto decoded = is_png ? DecodePngRgb(bytes) : DecodeJpegRgb(bytes);
+    const ImageLimits limits = CheckedSides(image);
+    auto decoded = is_png ? DecodePngRgb(bytes, limits) : DecodeJpegRgb(bytes, limits);
     if (!decoded.ok()) return decoded.status().WithField("data");
     *color = *std::move(decoded);
   }
@@ -242,7 +248,7 @@ Status DecodeDepthImage(const wire::Image& image, const PixelPayload& payload, D
     return DecodeRawDepth(image, payload, depth) ? Status::Ok() : CheckMedian(*depth);
   }
   std::vector<std::uint8_t> joined;
-  auto decoded = DecodePngDepth(payload.Joined(&joined), image.depth_unit_m());
+  auto decoded = DecodePngDepth(payload.Joined(&joined), image.depth_unit_m(), CheckedSides(image));
   if (!decoded.ok()) return decoded.status().WithField("data");
   *depth = DepthToMeters(*decoded);
   return CheckMedian(*depth);

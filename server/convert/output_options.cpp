@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/image_codec.h"
 #include "common/number_text.h"
 #include "common/output_selection.h"
 #include "server/convert/calibration.h"
@@ -238,7 +239,10 @@ Status ReadTargets(const wire::OutputOptions& output, const ModelMetadata& metad
       return Mismatch(reason::RENDER_TARGET_INVALID, field + ".target_name",
                       "a name of 1 to 64 bytes, unique in the request", "\"" + view.name + "\"");
     }
-    Status status = ReadTargetView(target, metadata, limits.max_render_side_px, &view);
+    const bool is_jpeg = target.compression() == wire::IMAGE_COMPRESSION_JPEG;
+    const int max_side_px =
+        std::min(limits.max_render_side_px, is_jpeg ? kMaxJpegSidePx : limits.max_render_side_px);
+    Status status = ReadTargetView(target, metadata, max_side_px, &view);
     if (status.ok()) status = ReadTargetContainer(target, &view);
     if (!status.ok()) return std::move(status).WithFieldPrefix(field);
     plain->render_targets.push_back(std::move(view));

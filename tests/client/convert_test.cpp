@@ -59,6 +59,19 @@ TEST(ColorPacking, JpegSaysItsSizeAndRefusesOddQuality) {
   EXPECT_EQ(refused.reason(), reason::ARGUMENT_INVALID);
 }
 
+TEST(ColorPacking, JpegHasSidesOfWhatTheFormatTakes) {
+  v1::Image out;
+  const ImagePacking packing{.color = ColorPacking::kJpeg};
+  EXPECT_TRUE(ColorToProto(PatternImage(kMaxJpegSidePx, 1), packing, &out).ok());
+  for (const RgbImage& image :
+       {PatternImage(kMaxJpegSidePx + 1, 1), PatternImage(1, kMaxJpegSidePx + 1)}) {
+    const Status status = ColorToProto(image, packing, &out);
+    EXPECT_EQ(status.reason(), reason::LIMIT_IMAGE_SIDE);
+    EXPECT_EQ(status.metadata().at("limit"), std::to_string(kMaxJpegSidePx));
+    EXPECT_TRUE(ColorToProto(image, {.color = ColorPacking::kPng}, &out).ok());
+  }
+}
+
 TEST(ColorPacking, RefusesPixelsThatDoNotFitTheSize) {
   RgbImage image = PatternImage(4, 4);
   image.pixels.pop_back();
@@ -407,6 +420,25 @@ TEST_F(StepReaderTest, ViewsAreThoseAskedForAndKeepTheirSize) {
   transpose(first.mutable_images(1)->mutable_image());
   StepReader reader(output_.steps, output_, workspace_);
   EXPECT_EQ(reader.Read(first).status().field(), "images[1].image") << "its camera is 2x1";
+}
+
+TEST_F(StepReaderTest, FilesAreReadUpToTheSideThatWasAskedFor) {
+  const int width_px = ImageLimits().max_side_px + 1;
+  RenderTarget& free = output_.render_targets[1];
+  free.encoding = ViewEncoding::kRgb8;
+  free.compression = ViewCompression::kPng;
+  const std::vector<std::uint8_t> png = EncodePng(PatternImage(width_px, 1));
+  v1::PredictedStep message = Message(0);
+  v1::Image* image = message.mutable_images(1)->mutable_image();
+  image->set_width_px(width_px);
+  image->set_encoding(v1::PIXEL_ENCODING_RGB8);
+  image->set_compression(v1::IMAGE_COMPRESSION_PNG);
+  image->set_data(std::string(png.begin(), png.end()));
+  StepReader narrow(output_.steps, output_, workspace_);
+  EXPECT_EQ(narrow.Read(message).status().field(), "image.data") << "nobody asked";
+  free.camera->width_px = width_px;
+  StepReader wide(output_.steps, output_, workspace_);
+  EXPECT_EQ(Must(wide.Read(message)).views[1].color.width_px, width_px);
 }
 
 TEST(ServerInfoFromProto, StatesAreWords) {

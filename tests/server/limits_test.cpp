@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/image_codec.h"
 #include "render/kernels/observed_disc.h"
 #include "server/convert/output_options.h"
 #include "server/convert/responses.h"
@@ -87,6 +88,28 @@ FloatImage AsFloats(const RgbImage& image) {
     color.pixels.push_back(static_cast<float>(value) / 255);
   }
   return color;
+}
+
+TEST(Memory, AViewHasNoLongerSidesThanItsContainer) {
+  auto request = MakeRolloutRequest(1);
+  v1::RenderTarget* target = AddView(request.mutable_output(), "view", "left");
+  *target->mutable_camera() = MakeView("left", 0).calibration();
+  target->mutable_camera()->set_height_px(1);
+  Limits limits;
+  limits.max_render_side_px = kMaxJpegSidePx + 1000;
+  const auto read = [&](v1::ImageCompression compression, int width_px) {
+    target->set_compression(compression);
+    target->mutable_camera()->set_width_px(width_px);
+    return ToOutputOptions(request.output(), request.actions(), FakeMetadata(), limits).status();
+  };
+  const Status status = read(v1::IMAGE_COMPRESSION_JPEG, kMaxJpegSidePx + 1);
+  EXPECT_EQ(status.reason(), "LIMIT_RENDER_SIDE") << status.ToString();
+  EXPECT_EQ(status.field(), "output.render_targets[0].camera.width_px");
+  EXPECT_EQ(status.metadata().at("limit"), std::to_string(kMaxJpegSidePx));
+  for (const Status& taken : {read(v1::IMAGE_COMPRESSION_JPEG, kMaxJpegSidePx),
+                              read(v1::IMAGE_COMPRESSION_PNG, kMaxJpegSidePx + 1)}) {
+    EXPECT_TRUE(taken.ok()) << taken.ToString();
+  }
 }
 
 /// What is worst for every coding: nothing repeats, and no coefficient is small.

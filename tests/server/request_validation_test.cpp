@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/image_codec.h"
+#include "server/convert/images.h"
 #include "tests/server/rollout_call.h"
 
 namespace interlacer::testing {
@@ -344,6 +345,45 @@ TEST_F(ValidRequestTest, PaddedRowsPngAndJpegAreRead) {
   right->set_row_stride_bytes(stride);
   right->set_data(std::string(stride * kViewHeightPx, '\x10'));
   EXPECT_TRUE(Predict(request).ok());
+}
+
+TEST(WideImageTest, FilesAreReadUpToTheSideThatTheServerGrants) {
+  constexpr int kWidthPx = ImageLimits().max_side_px + 1, kHeightPx = 2;
+  v1::SceneInput input;
+  const auto add = [&](v1::PixelEncoding encoding, v1::ImageCompression compression,
+                       const std::vector<std::uint8_t>& file) {
+    v1::Image* image = input.add_observations()->add_views()->mutable_color();
+    image->set_width_px(kWidthPx);
+    image->set_height_px(kHeightPx);
+    image->set_encoding(encoding);
+    SetCompressed(image, compression, std::string(file.begin(), file.end()));
+    return image;
+  };
+  const RgbImage color = SmallRgb(kWidthPx, kHeightPx);
+  const DepthImage16 depth{kWidthPx, kHeightPx, 0.001,
+                           std::vector<std::uint16_t>(kWidthPx * kHeightPx, 1000)};
+  const v1::Image* colors[] = {
+      add(v1::PIXEL_ENCODING_RGB8, v1::IMAGE_COMPRESSION_PNG, EncodePng(color)),
+      add(v1::PIXEL_ENCODING_RGB8, v1::IMAGE_COMPRESSION_JPEG, EncodeJpeg(color, 90))};
+  v1::Image* depths =
+      add(v1::PIXEL_ENCODING_DEPTH_U16, v1::IMAGE_COMPRESSION_PNG, EncodePng(depth));
+  depths->set_depth_unit_m(depth.unit_m);
+  const PixelPayloads payloads(&input);
+  for (const v1::Image* image : colors) {
+    EXPECT_EQ(CheckColorImage(*image, payloads.Of(*image), kWidthPx - 1).reason(),
+              "LIMIT_IMAGE_SIDE");
+    const Status checked = CheckColorImage(*image, payloads.Of(*image), kWidthPx);
+    ASSERT_TRUE(checked.ok()) << checked.ToString();
+    RgbImage decoded;
+    const Status status = DecodeColorImage(*image, payloads.Of(*image), &decoded);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    EXPECT_EQ(decoded.width_px, kWidthPx);
+  }
+  ASSERT_TRUE(CheckDepthImage(*depths, payloads.Of(*depths), kWidthPx).ok());
+  DepthImage decoded;
+  const Status status = DecodeDepthImage(*depths, payloads.Of(*depths), &decoded);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(decoded.width_px, kWidthPx);
 }
 
 // fm-36
