@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "common/check.h"
@@ -23,16 +25,23 @@ struct Job {
   std::int64_t chunk_count = 0;
   const Body* body = nullptr;
   std::atomic<std::int64_t> next_chunk{0};
+  std::atomic<bool> has_failed{false};
+  std::exception_ptr failure;  // of the first body that threw; read once all have ended
 
-  void Work() {
-    inside_parallel_for = true;
+  void Work() noexcept {
+    const bool was_inside = std::exchange(inside_parallel_for, true);
     for (;;) {
       const std::int64_t chunk = next_chunk.fetch_add(1);
       if (chunk >= chunk_count) break;
       const std::int64_t begin = chunk * grain;
-      (*body)(begin, std::min(begin + grain, count));
+      try {
+        (*body)(begin, std::min(begin + grain, count));
+      } catch (...) {
+        if (!has_failed.exchange(true)) failure = std::current_exception();
+        next_chunk = chunk_count;
+      }
     }
-    inside_parallel_for = false;
+    inside_parallel_for = was_inside;
   }
 };
 
@@ -142,10 +151,8 @@ void ParallelFor(std::int64_t count, std::int64_t grain, const Body& body) {
   job.body = &body;
   // A nested call must not wait for the pool that runs it.
   const bool alone = job.chunk_count == 1 || inside_parallel_for || ThreadCount() == 1;
-  if (!alone && GlobalPool().TryRun(job)) return;
-  const bool nested = inside_parallel_for;
-  job.Work();
-  inside_parallel_for = nested;
+  if (alone || !GlobalPool().TryRun(job)) job.Work();
+  if (job.failure != nullptr) std::rethrow_exception(job.failure);
 }
 
 }  // namespace interlacer

@@ -15,7 +15,8 @@ void SetThreadCount(int count);
 int ThreadCount();
 
 /// Calls body(begin, end) over [0, count) cut into chunks of `grain` (>= 1); blocks until done.
-/// An exception from a body is not allowed (terminates).
+/// Where a body throws, chunks that have not begun are left out, and one of the exceptions is
+/// thrown on to the caller once no body runs any more.
 void ParallelFor(std::int64_t count, std::int64_t grain,
                  const std::function<void(std::int64_t begin, std::int64_t end)>& body);
 

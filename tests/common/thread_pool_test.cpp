@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -35,8 +37,35 @@ TEST_P(ThreadPoolTest, FixedOrderSumsHaveEqualBits) {
       partial[begin / kGrain] += 1.0f / static_cast<float>(i + 1);
     }
   });
-  static const std::vector<float> first = partial;  // of whichever thread count ran first
-  EXPECT_EQ(partial, first);
+  std::vector<float> one_by_one(partial.size());
+  for (std::int64_t i = 0; i < kCount; ++i) {
+    one_by_one[i / kGrain] += 1.0f / static_cast<float>(i + 1);
+  }
+  EXPECT_EQ(partial, one_by_one);
+}
+
+TEST_P(ThreadPoolTest, AnExceptionOfABodyIsThrownOnOnceNoneRuns) {
+  for (const std::int64_t chunks : {1, 100}) {
+    std::atomic<bool> has_thrown{false};
+    std::atomic<int> running{0};
+    EXPECT_THROW(ParallelFor(chunks, 1,
+                             [&](std::int64_t begin, std::int64_t) {
+                               if (begin == 0) {
+                                 has_thrown = true;
+                                 throw std::runtime_error("of the first chunk");
+                               }
+                               ++running;
+                               while (!has_thrown) std::this_thread::yield();
+                               std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                               --running;
+                             }),
+                 std::runtime_error);
+    EXPECT_EQ(running, 0);
+    SetThreadCount(GetParam());  // aborts within a ParallelFor: this thread has left it
+    std::atomic<std::int64_t> sum{0};
+    ParallelFor(100, 3, [&](std::int64_t begin, std::int64_t end) { sum += end - begin; });
+    EXPECT_EQ(sum, 100);
+  }
 }
 
 TEST_P(ThreadPoolTest, NestedCallsRunInline) {
