@@ -1,7 +1,7 @@
 #pragma once
 
 /// Images in memory: row-major, tightly packed, row 0 on top.
-/// Thread-safety: value types. Errors of the operations: INVALID_ARGUMENT IMAGE_SIZE_MISMATCH.
+/// Operations expect pixels that fit the size, and sides of at least 1. Thread-safety: value types.
 
 #include <cstdint>
 #include <vector>

@@ -4,8 +4,8 @@
 /// either byte order, in C and in Fortran order. Writes float32, float64, int64 and uint8.
 ///
 /// Shape and byte count are compared with each other and with the size of the file before anything
-/// is allocated. Errors: INVALID_ARGUMENT SCHEMA_INVALID (not such a file), SHAPE_MISMATCH; those
-/// of common/file_io.h. Pure functions, thread-safe. Source: npy.
+/// is allocated. Errors: INVALID_ARGUMENT SCHEMA_INVALID (not such a file), SHAPE_MISMATCH. Pure
+/// functions, thread-safe. Source: npy.
 
 #include <cstdint>
 #include <span>

@@ -65,7 +65,7 @@ class [[nodiscard]] Status {
   Status&& WithFieldPrefix(std::string_view prefix) &&;
   Status&& WithMetadata(std::string key, std::string value) &&;
 
-  /// "INVALID_ARGUMENT IMAGE_DATA_LENGTH at views[0].depth: ..." for logs and terminals.
+  /// "INVALID_ARGUMENT IMAGE_DATA_LENGTH: views[0].depth: ..." for logs and terminals.
   std::string ToString() const;
 
  private:
