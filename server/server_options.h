@@ -9,6 +9,7 @@
 
 #include "common/device.h"
 #include "common/log.h"
+#include "common/status.h"
 #include "server/limits.h"
 
 namespace interlacer {
@@ -55,5 +56,13 @@ struct ServerOptions {
 /// Whether an address in gRPC's form is reachable from this machine only: 127.x, localhost, [::1],
 /// unix:.
 bool IsLoopback(const std::string& address);
+
+/// Whether `address` has one of the forms HOST:PORT, [IPv6]:PORT, unix:PATH, unix-abstract:NAME.
+/// Errors: INVALID_ARGUMENT CONFIG_INVALID at "address".
+Status CheckAddressForm(const std::string& address);
+
+/// Whether a server may listen on its address: the form, and TLS or `insecure` beyond loopback.
+/// Errors: as CheckAddressForm.
+Status CheckAddress(const ServerOptions& options);
 
 }  // namespace interlacer

@@ -118,13 +118,7 @@ ServerExit ExitOfLoad(const Status& status) {
 
 StatusOr<std::unique_ptr<InterlacerServer>> InterlacerServer::Start(
     const ServerOptions& options, std::vector<ModelSource> models) {
-  if (!options.insecure && !options.tls.is_set() && !IsLoopback(options.address)) {
-    return InvalidArgument(reason::CONFIG_INVALID,
-                           "address " + options.address +
-                               " is not loopback; that needs --tls-cert, --tls-key and "
-                               "--tls-client-ca, or --insecure")
-        .WithField("address");
-  }
+  INTERLACER_RETURN_IF_ERROR(CheckAddress(options));
   std::unique_ptr<InterlacerServer> server(new InterlacerServer(options, std::move(models)));
   INTERLACER_RETURN_IF_ERROR(server->OpenRecorder());
   INTERLACER_RETURN_IF_ERROR(server->Listen());

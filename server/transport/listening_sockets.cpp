@@ -14,6 +14,8 @@
 #include <memory>
 #include <utility>
 
+#include "server/server_options.h"
+
 namespace interlacer {
 namespace {
 
@@ -69,6 +71,7 @@ UniqueFd::~UniqueFd() {
 int UniqueFd::Release() { return std::exchange(fd_, -1); }
 
 StatusOr<ListeningSockets> ListeningSockets::Open(const std::string& address) {
+  INTERLACER_RETURN_IF_ERROR(CheckAddressForm(address));
   ListeningSockets result;
   Status status;
   if (address.starts_with(kPathScheme)) {
@@ -79,8 +82,7 @@ StatusOr<ListeningSockets> ListeningSockets::Open(const std::string& address) {
     const std::size_t colon = address.rfind(':');
     std::string host = address.substr(0, colon);
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-    status = colon == std::string::npos ? Unusable("HOST:PORT is needed")
-                                        : result.OpenHost(host, address.substr(colon + 1));
+    status = result.OpenHost(host, address.substr(colon + 1));
   }
   if (status.ok()) return result;
   return Unusable("cannot listen on " + address + ": " + status.message()).WithField("address");
@@ -114,12 +116,6 @@ Status ListeningSockets::OpenAbstract(const std::string& name) {
 }
 
 Status ListeningSockets::OpenHost(const std::string& host, const std::string& port) {
-  // The system's own reading takes 70000 for 4464.
-  constexpr std::size_t kMaxDigits = 5;
-  constexpr int kMaxPort = 65535;
-  const bool is_number = !port.empty() && port.size() <= kMaxDigits &&
-                         port.find_first_not_of("0123456789") == std::string::npos;
-  if (!is_number || std::stoi(port) > kMaxPort) return Unusable("a port is 0 to 65535");
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
