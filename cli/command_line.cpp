@@ -16,6 +16,7 @@
 #include "cli/verbs/verbs.h"
 #include "common/log.h"
 #include "common/printable_text.h"
+#include "common/toml_config.h"
 
 namespace interlacer::cli {
 namespace {
@@ -40,8 +41,7 @@ void AddCommonOptions(CLI::App* app, CommonOptions* options) {
   app->add_option("--color", options->color, "auto, always or never; NO_COLOR holds for auto")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  app->set_config("--config", "", "TOML file: common options, and those of a verb in [verb]");
-  app->allow_config_extras(CLI::config_extras_mode::error);
+  AddConfigFile(app, "TOML file: common options, and those of a verb in [verb]");
   app->add_flag("--print-config", options->print_config,
                 "Print every option with value and source, and stop");
 }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "common/number_text.h"
+#include "common/toml_config.h"
 #include "common/version.h"
 
 namespace interlacer {
@@ -199,14 +200,20 @@ StatusOr<std::vector<std::string>> EnvironmentArguments(
 }
 
 /// CLI11 reads "--name=" as a name whose value is the next argument, so an empty argument is
-/// inserted.
-std::vector<std::string> WithEmptyValues(const std::vector<std::string>& arguments) {
+/// inserted; of a flag it would be one that nobody expects.
+StatusOr<std::vector<std::string>> WithEmptyValues(const CLI::App& app,
+                                                   const std::vector<std::string>& arguments) {
   std::vector<std::string> all;
   for (const std::string& argument : arguments) {
     const bool is_empty_value =
         argument.starts_with("--") && argument.find('=') + 1 == argument.size();
     all.push_back(is_empty_value ? argument.substr(0, argument.size() - 1) : argument);
-    if (is_empty_value) all.emplace_back();
+    if (!is_empty_value) continue;
+    const CLI::Option* option = app.get_option_no_throw(all.back());
+    if (option != nullptr && option->get_items_expected_max() == 0) {
+      return Invalid(NameOf(*option), "expected true or false, got nothing");
+    }
+    all.emplace_back();
   }
   return all;
 }
@@ -267,8 +274,7 @@ StatusOr<ParsedServerOptions> ParseServerOptions(
   app.option_defaults()->always_capture_default();
   AddServing(&app, &flags);
   AddLimits(&app, &flags.options.limits);
-  app.set_config("--config", "", "TOML file with any of these options");
-  app.allow_config_extras(CLI::config_extras_mode::error);
+  AddConfigFile(&app, "TOML file with any of these options");
   app.set_version_flag("--version", kVersion);
   app.add_flag("--print-config", flags.print_config, "Print every option with value and source");
   app.add_flag("--check-config", flags.check_config, "Check the options and exit");
@@ -276,7 +282,7 @@ StatusOr<ParsedServerOptions> ParseServerOptions(
   INTERLACER_ASSIGN_OR_RETURN(std::vector<std::string> extra,
                               EnvironmentArguments(app, arguments, environment));
   extra.insert(extra.begin(), arguments.begin(), arguments.end());
-  std::vector<std::string> all = WithEmptyValues(extra);
+  INTERLACER_ASSIGN_OR_RETURN(std::vector<std::string> all, WithEmptyValues(app, extra));
   std::reverse(all.begin(), all.end());  // CLI11 consumes its vector from the back
   ParsedServerOptions parsed;
   try {
@@ -289,6 +295,8 @@ StatusOr<ParsedServerOptions> ParseServerOptions(
     parsed.is_done = true;
     parsed.text = std::string(kVersion) + "\n";
     return parsed;
+  } catch (const CLI::ConfigError& error) {
+    return Invalid("config", error.what());
   } catch (const CLI::Error& error) {
     return Invalid(error.get_name(), error.what());
   }
@@ -298,6 +306,8 @@ StatusOr<ParsedServerOptions> ParseServerOptions(
     parsed.text = ConfigText(app, arguments, environment);
   } else if (parsed.options.models.empty()) {
     return Invalid("model", "expected at least one NAME=DIR, got none");
+  } else {
+    INTERLACER_RETURN_IF_ERROR(CheckAddress(parsed.options));
   }
   parsed.is_done = flags.print_config || flags.check_config;
   return parsed;

@@ -272,8 +272,10 @@ TEST(Program, ConfigMistakesAreTwo) {
   const TempFolder folder;
   const std::string file = folder.File("interlacer.toml");
   EXPECT_EQ(RunProgram("version --config " + file).exit_code, 2);
-  for (const char* text : {"no-such-key = 1\n", "[predict]\nno-such-key = 1\n",
-                           "progress = \"sometimes\"\n", "[predict]\nsteps = \"many\"\n"}) {
+  EXPECT_EQ(RunProgram("version --config ''").exit_code, 2);
+  for (const char* text :
+       {"no-such-key = 1\n", "[predict]\nno-such-key = 1\n", "progress = \"sometimes\"\n",
+        "[predict]\nsteps = \"many\"\n", "quiet = true\nquiet = false\n", "color = [\"never\"\n"}) {
     std::ofstream(file) << text;
     EXPECT_EQ(RunProgram("version --config " + file).exit_code, 2) << text;
   }

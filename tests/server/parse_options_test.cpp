@@ -9,6 +9,7 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/must.h"
@@ -174,7 +175,18 @@ INSTANTIATE_TEST_SUITE_P(
         BadOptions{"MinutesBeyondTheClock", {"--model=m=/d", "--drain-timeout=1e9min"}, {}},
         BadOptions{"ModelTwice", {"--model=m=/d", "--model=m=/e"}, {}},
         BadOptions{"UnknownDevice", {"--model=m=/d", "--device=tpu"}, {}},
-        BadOptions{"AbsentFile", {"--model=m=/d", "--config=/no/such.toml"}, {}}),
+        BadOptions{"AbsentFile", {"--model=m=/d", "--config=/no/such.toml"}, {}},
+        BadOptions{"NoFile", {"--model=m=/d", "--config="}, {}},
+        BadOptions{"NoFileInTheNextArgument", {"--model=m=/d", "--config", ""}, {}},
+        BadOptions{"OpenAddress", {"--model=m=/d", "--address=0.0.0.0:50051"}, {}},
+        BadOptions{"OpenAddressToCheck",
+                   {"--check-config", "--model=m=/d", "--address", "[::]:50051"},
+                   {}},
+        BadOptions{"NoAddress", {"--model=m=/d", "--address=nonsense"}, {}},
+        BadOptions{"NoHost", {"--model=m=/d", "--address=:50051"}, {}},
+        BadOptions{"PortBeyondAll", {"--model=m=/d", "--address=localhost:65536"}, {}},
+        BadOptions{"PortOfLetters", {"--model=m=/d", "--address=localhost:http"}, {}},
+        BadOptions{"NoPath", {"--model=m=/d", "--address=unix:"}, {}}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Options, RefusalsSayWhatWasExpected) {
@@ -192,6 +204,51 @@ TEST(Options, RefusalsSayWhatWasExpected) {
 TEST(Options, UnknownKeysOfTheFileAreErrors) {
   const std::string config = WriteConfig("model = [\"m=/d\"]\nmax-que = 1\n");
   EXPECT_EQ(ParseServerOptions({"--config", config}, {}).status().reason(), reason::CONFIG_INVALID);
+}
+
+TEST(Options, AFileIsReadAsToml) {
+  const std::string config = WriteConfig(
+      "record-dir = \"/data/#1\"  # kept\n"
+      "model = [\n  \"a=/1\",  # the default\n  \"b=/2\",\n]\n"
+      "allow-client = []\n"
+      "address = \"0.0.0.0:50051\"\ninsecure = true\nmax-queue = 3\n");
+  const ServerOptions options = Must(ParseServerOptions({"--config", config}, {})).options;
+  EXPECT_EQ(options.record_dir, "/data/#1");
+  const std::vector<std::pair<std::string, std::string>> models = {{"a", "/1"}, {"b", "/2"}};
+  EXPECT_EQ(options.models, models);
+  EXPECT_TRUE(options.tls.clients.empty());
+  EXPECT_TRUE(options.insecure);
+  EXPECT_EQ(options.limits.max_queue_length, 3);
+}
+
+TEST(Options, AFileThatIsNoTomlIsRefusedByItsLine) {
+  const std::string config =
+      WriteConfig("model = \"m=/d\"\nallow-client = [\"robot#1\"\ndevice = \"cuda\"\n");
+  const Status status = ParseServerOptions({"--config", config}, {}).status();
+  EXPECT_EQ(status.field(), "config");
+  EXPECT_NE(status.message().find("line 3: expected , or ]"), std::string::npos)
+      << status.message();
+}
+
+TEST(Options, AFlagWithoutAValueIsNamed) {
+  const std::string config = WriteConfig("model = \"m=/d\"\ninsecure = \"\"\n");
+  for (const auto& [arguments, environment] :
+       {std::pair<Arguments, Environment>{{"--model=m=/d", "--insecure="}, {}},
+        {{"--model=m=/d"}, {{"INTERLACER_SERVER_INSECURE", ""}}},
+        {{"--config", config}, {}}}) {
+    const std::string message = ParseServerOptions(arguments, environment).status().message();
+    EXPECT_NE(message.find("insecure: expected true or false, got nothing"), std::string::npos)
+        << message;
+  }
+}
+
+TEST(Options, AddressesOfEveryFormAreTaken) {
+  for (const char* address : {"127.0.0.1:0", "localhost:65535", "[::1]:50051",
+                              "unix:/run/interlacer/1.sock", "unix-abstract:interlacer"}) {
+    EXPECT_TRUE(ParseServerOptions({"--model=m=/d", "--address", address}, {}).ok()) << address;
+  }
+  const Arguments open = {"--model=m=/d", "--address=0.0.0.0:50051", "--insecure"};
+  EXPECT_TRUE(ParseServerOptions(open, {}).ok());
 }
 
 }  // namespace
