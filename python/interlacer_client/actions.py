@@ -43,6 +43,19 @@ def joint_rows(model: ModelMetadata, joints: Actions, field: str = "actions") ->
     return rows
 
 
+def limit_changes(model: ModelMetadata, rows: NDArray[Any], start: Optional[NDArray[Any]]) -> NDArray[Any]:
+    """Rows [..., rows, columns] of which each is within max_step_change of the one before it: the first of `start`
+    [columns], where the robot is; where that is None, the first is free."""
+    change = np.array([column.max_step_change or np.inf for column in model.action_columns])
+    limited = np.array(rows)
+    previous = start
+    for i in range(limited.shape[-2]):
+        if previous is not None:
+            limited[..., i, :] = np.clip(limited[..., i, :], previous - change, previous + change)
+        previous = limited[..., i, :]
+    return limited
+
+
 def _by_column(model: ModelMetadata, joints: Mapping[str, Any], field: str) -> List[NDArray[Any]]:
     values: Dict[str, Any] = dict(joints)
     columns = []

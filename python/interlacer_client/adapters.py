@@ -8,6 +8,7 @@ from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Unio
 import numpy as np
 from numpy.typing import NDArray
 
+from .actions import limit_changes
 from .candidates import CandidateSource
 from .errors import InterlacerError, mismatch
 from .output import Output
@@ -28,7 +29,7 @@ class Costable:
         and on the same device. Infinite where there is no prediction; who breaks a bound comes after all who do not."""
         rows = _rows(action_candidates, 4, "action_candidates")
         planner = Planner(self._costs, horizon=rows.shape[2], output=self._output)
-        costs = [candidate_scores(source, planner, list(_in_range(samples, source)))[0]
+        costs = [candidate_scores(source, planner, list(within_limits(samples, source, start_of(source))))[0]
                  for source, samples in zip(self._sources_of(info_dict, len(rows)), rows)]
         return _like(action_candidates, np.stack(costs))
 
@@ -47,8 +48,8 @@ def as_costable(sources: Union[CandidateSource, Sequence[CandidateSource]], cost
     """An object with get_cost(info_dict, action_candidates) for planners in the form of stable-worldmodel, of numpy arrays
     or torch tensors: one source (SceneSource, FrameSource, ...) for each of their environments, whose `sources` may be
     replaced as they go on. A planner that passes some of its environments at a time says which:
-    info_dict["source_index"]. Rows are clipped to the range of their columns. Costs as of Planner. Without gradients: for
-    planners that draw samples."""
+    info_dict["source_index"]. Rows are clipped as by within_limits, from where the source's robot is. Costs as of Planner.
+    Without gradients: for planners that draw samples."""
     return Costable(sources if isinstance(sources, Sequence) else [sources], costs, output)
 
 
@@ -67,7 +68,7 @@ class RolloutBackend:
         """States [rollouts, steps, ...] and sensors [rollouts, steps, ...] of controls [rollouts, steps, columns], and no
         output of a policy. NaN without a prediction. `x0` is not looked at: a rollout begins at the source's scene."""
         del x0, last_policy_output
-        rows = _in_range(_rows(controls, 3, "controls"), self.source)
+        rows = within_limits(_rows(controls, 3, "controls"), self.source, start_of(self.source))
         output = replace(self._output, steps=list(range(1, rows.shape[1] + 1)),
                          positions=self._output.positions or "float32")
         predictions: List[Optional[Prediction]] = [None] * len(rows)
@@ -85,8 +86,8 @@ def as_rollout_backend(source: CandidateSource, state: Callable[[PredictedStep],
                        output: Output = Output()) -> RolloutBackend:
     """An object with rollout(x0, controls) -> (states, sensors, None) and update(num_threads) for planners in the form of
     judo. `state` and `sensors` read a vector from a predicted step, such as the mean of an object's particles; `output`
-    picks what steps hold (region, stride, views). Rows are clipped to the range of their columns. `source` may be replaced
-    as the loop goes on."""
+    picks what steps hold (region, stride, views). Rows are clipped as by within_limits, from where the source's robot is.
+    `source` may be replaced as the loop goes on."""
     return RolloutBackend(source, state, sensors, output)
 
 
@@ -98,13 +99,20 @@ def _rows(array: Any, dimensions: int, field: str) -> NDArray[Any]:
     return rows
 
 
-def _in_range(rows: NDArray[Any], source: CandidateSource) -> NDArray[Any]:
+def start_of(source: CandidateSource) -> Optional[NDArray[Any]]:
+    """The row of joint values where the source's robot is; None where the source does not say."""
+    frames = getattr(source, "frames", None)
+    return None if frames is None else frames.newest_joints
+
+
+def within_limits(rows: NDArray[Any], source: CandidateSource, start: Optional[NDArray[Any]]) -> NDArray[Any]:
+    """Rows [..., rows, columns] clipped to the range of their columns, then to what a step may change, from `start` on.
+    One row beyond would have the server refuse all candidates of its call."""
     columns = source.model.action_columns
     if rows.shape[-1] != len(columns):
         raise mismatch("actions", f"rows of {len(columns)} columns", f"shape {rows.shape}", "ACTION_SHAPE")
     low, high = [column.min_value for column in columns], [column.max_value for column in columns]
-    clipped: NDArray[Any] = np.clip(rows, low, high)
-    return clipped
+    return limit_changes(source.model, np.clip(rows, low, high), start)
 
 
 def _like(example: Any, values: NDArray[Any]) -> Any:

@@ -28,7 +28,8 @@ class Candidate:
 
 
 class CandidateSource(Protocol):
-    """Answers a planner: a server, several, or a model of one's own in tests."""
+    """Answers a planner: a server, several, or a model of one's own in tests. Where it has `frames`, a SceneFrames, adapters
+    to planners of others know from them where the robot is."""
 
     @property
     def model(self) -> ModelMetadata: ...
@@ -48,16 +49,16 @@ class FrameSource:
     def __init__(self, client: Client, frames: SceneFrames, *, priority: str = "normal",
                  deadline_s: Optional[float] = None) -> None:
         self._client = client
-        self._frames = frames.copy()
+        self.frames = frames.copy()
         self._priority = priority
         self._deadline_s = deadline_s
 
     @property
     def model(self) -> ModelMetadata:
-        return self._frames.model
+        return self.frames.model
 
     def candidates(self, candidates: Sequence[Actions], output: Output) -> Iterator[Candidate]:
-        return self._client.candidates(self._frames, candidates, output, priority=self._priority,
+        return self._client.candidates(self.frames, candidates, output, priority=self._priority,
                                        deadline_s=self._deadline_s)
 
     def cost_s(self, candidate_count: int, step_count: int) -> float:
@@ -73,8 +74,12 @@ class SceneSource:
         self._deadline_s = deadline_s
 
     @property
+    def frames(self) -> SceneFrames:
+        return self._scene.frames
+
+    @property
     def model(self) -> ModelMetadata:
-        return self._scene.frames.model
+        return self.frames.model
 
     def candidates(self, candidates: Sequence[Actions], output: Output) -> Iterator[Candidate]:
         return self._scene.candidates(candidates, output, priority=self._priority, deadline_s=self._deadline_s)

@@ -139,6 +139,14 @@ class SceneFrames:
     def newest_time_ns(self) -> int:
         return self._moments[-1].time_ns
 
+    @property
+    def newest_joints(self) -> Optional[NDArray[Any]]:
+        """Where the robot's joints were at the newest observation, [columns] in the order of action_columns; None without
+        joints."""
+        if not self._moments or not self._moments[-1].robot.HasField("joint_positions"):
+            return None
+        return np.frombuffer(self._moments[-1].robot.joint_positions.values_f32le, "<f4")
+
     def copy(self) -> SceneFrames:
         """Goes on by itself; frames are shared, not copied."""
         other = copy.copy(self)

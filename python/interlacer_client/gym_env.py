@@ -10,6 +10,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from .adapters import start_of, within_limits
 from .candidates import CandidateSource
 from .errors import InterlacerError, mismatch
 from .output import Output
@@ -18,7 +19,8 @@ from .prediction import PredictedStep, Prediction
 
 
 class PredictedEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
-    """One episode is one rollout from a scene: an action is a row of joint values, commanded for one model step.
+    """One episode is one rollout from a scene: an action is a row of joint values, commanded for one model step. It is
+    clipped to the range of each column and to what a step may change.
 
     make_source   called by `reset`: where the episode begins (SceneSource of a kept scene is the cheap one)
     observe       a vector of a predicted step, such as the mean of an object's particles
@@ -51,21 +53,24 @@ class PredictedEnv(gymnasium.Env[NDArray[Any], NDArray[Any]]):
     def reset(self, *, seed: Optional[int] = None,
               options: Optional[Dict[str, Any]] = None) -> Tuple[NDArray[Any], Dict[str, Any]]:
         """The observation of the scene as it was seen: step 0 of a prediction of one step, whose row does not count.
-        `options["hold"]`: that row, such as where the robot is; by default the middle of each range."""
+        `options["hold"]`: that row; by default where the robot is, or the middle of each range where the source does not
+        say."""
         super().reset(seed=seed)
         if not self._is_new:
             self._source = self._make_source()
         self._is_new = False
         self._rows = []
         box: Any = self.action_space
-        hold = np.asarray((options or {}).get("hold", (box.low + box.high) / 2), np.float32)
-        prediction = self._predict([hold], [0])
+        start = start_of(self._source)
+        hold = (options or {}).get("hold", (box.low + box.high) / 2 if start is None else start)
+        prediction = self._predict([np.asarray(hold, np.float32)], [0])
         if prediction is None:
             raise InterlacerError("DATA_LOSS", "the scene has no finite prediction", "PREDICTION_NOT_FINITE")
         return self._observation(prediction.steps[0]), {}
 
     def step(self, action: NDArray[Any]) -> Tuple[NDArray[Any], float, bool, bool, Dict[str, Any]]:
-        self._rows.append(np.asarray(action, np.float32))
+        previous = self._rows[-1] if self._rows else start_of(self._source)
+        self._rows.append(within_limits(np.asarray(action, np.float32)[np.newaxis], self._source, previous)[0])
         prediction = self.prediction = self._predict(self._rows, [0, len(self._rows)])
         is_last = len(self._rows) >= self._horizon
         if prediction is None:

@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 from numpy.typing import NDArray
 
+from .actions import limit_changes
 from .candidates import CandidateSource
 from .costs import Term, Uncertainty
 from .errors import InterlacerError, mismatch
@@ -143,7 +144,6 @@ class _Search:
         self.start = start
         self.low = np.array([column.min_value for column in self.columns])
         self.high = np.array([column.max_value for column in self.columns])
-        self.change = np.array([column.max_step_change or np.inf for column in self.columns])
         self.knot_rows = np.linspace(planner.horizon / planner.knots, planner.horizon, planner.knots)
         self.best: Optional[_Candidate] = None
 
@@ -198,11 +198,7 @@ class _Search:
         at = np.minimum(-(-times // self.p.action_block) * self.p.action_block, self.p.horizon)
         path = np.vstack([self.start, knots])
         rows = np.stack([np.interp(at, [0, *self.knot_rows], path[:, i]) for i in range(path.shape[1])], axis=1)
-        previous = self.start
-        for row in rows:
-            np.clip(row, previous - self.change, previous + self.change, out=row)
-            previous = row
-        return rows
+        return limit_changes(self.source.model, rows, self.start)
 
     def knots_of(self, rows: NDArray[Any]) -> NDArray[Any]:
         if rows.shape != (self.p.horizon, len(self.columns)):

@@ -27,6 +27,12 @@ class PushedInSteps(Pushed):
             yield Candidate(index, prediction(*clouds))
 
 
+def starting(source, joints):
+    """The source, which says where its robot is."""
+    source.frames = SimpleNamespace(newest_joints=np.array(joints, np.float32))
+    return source
+
+
 def rows(count, seed=0):
     return np.random.default_rng(seed).uniform(-1, 1, (1, count, 4, 3)).astype(np.float32)
 
@@ -88,11 +94,21 @@ class TestCostable:
         target = np.array(GOAL.target_m[:2]) - Pushed().start()[:10, :2].mean(axis=0)
         np.testing.assert_allclose(plan[:2], target, atol=0.05)
 
+    def test_rows_change_by_no_more_than_a_step_may(self):
+        source = starting(Pushed(change=0.1), [0.5, 0, 0])
+        ranks = as_costable(source, [lambda prediction, actions: actions[:, 0].sum()])
+        candidates = np.zeros((1, 2, 3, 3), np.float32)
+        candidates[0, 1, :, 0] = [2, 0.5, 0.9]
+        np.testing.assert_allclose(ranks.get_cost({}, candidates), [[0.4 + 0.3 + 0.2, 0.6 + 0.5 + 0.6]], atol=1e-6)
+        del source.frames  # it does not say where the robot is: the first row is free
+        np.testing.assert_allclose(ranks.get_cost({}, candidates), [[0, 1 + 0.9 + 0.9]], atol=1e-6)
+
     def test_against_a_server(self, client, episode, frames):
-        candidates = np.tile(np.asarray(episode.states[1], np.float32), (1, 2, 2, 1))
+        candidates = np.tile(np.asarray(episode.states[1], np.float32), (1, 3, 2, 1))
         candidates[0, 1, :, 1] += 0.1
+        candidates[0, 2, 1] *= -1  # further than a step reaches
         costs = as_costable(FrameSource(client, frames), [ObjectToPoint(target_m=(0, 0, 0))]).get_cost({}, candidates)
-        assert costs.shape == (1, 2) and np.isfinite(costs).all()
+        assert costs.shape == (1, 3) and np.isfinite(costs).all()
 
 
 class TestRolloutBackend:
@@ -113,6 +129,13 @@ class TestRolloutBackend:
         assert np.isnan(states[0]).all() and np.isfinite(states[1]).all() and sensors.shape == (2, 4, 0)
         with pytest.raises(InterlacerError, match="PREDICTION_NOT_FINITE"):
             as_rollout_backend(PushedInSteps(fails=[0, 1]), lambda step: 0).rollout(None, rows(2)[0])
+
+    def test_controls_change_by_no_more_than_a_step_may(self):
+        backend = as_rollout_backend(starting(PushedInSteps(change=0.1), [0.5, 0, 0]),
+                                     lambda step: step.positions_m[:10].mean(axis=0))
+        states, _, _ = backend.rollout(None, np.ones((1, 2, 3), np.float32))
+        moved = states[0] - Pushed().start()[:10].mean(axis=0)
+        np.testing.assert_allclose(moved[:, :2], [[0.6, 0.1], [0.7, 0.2]], atol=1e-5)
 
     def test_what_is_asked_for(self):
         asked = []
@@ -144,6 +167,26 @@ class TestGym:
             ends.append((terminated, truncated))
         assert ends == [(False, False), (False, False), (False, True)]
         assert env.action_space.low.tolist() == [-1, -1, -1]
+
+    def test_actions_begin_where_the_robot_is_and_keep_to_their_limits(self):
+        source = starting(PushedInSteps(change=0.1), [0.5, 0, 0])
+        held = []
+        answer = source.candidates
+        source.candidates = lambda candidates, output: held.append(candidates[0]) or answer(candidates, output)
+        env = self.make(source)
+        start, _ = env.reset()
+        np.testing.assert_array_equal(held[0], [[0.5, 0, 0]])
+        for x in (0.6, 0.7):
+            seen, *_ = env.step(np.array([2.0, 0, 0]))
+            np.testing.assert_allclose(seen - start, [x, 0, 0], atol=1e-5)
+
+    def test_sampled_actions_against_a_server(self, client, frames):
+        env = self.make(FrameSource(client, frames))
+        env.reset(seed=1)
+        env.action_space.seed(1)
+        for _ in range(2):
+            _, reward, terminated, _, _ = env.step(env.action_space.sample())
+            assert np.isfinite(reward) and not terminated
 
     def test_what_cannot_be_predicted_ends_the_episode(self):
         source = PushedInSteps()
