@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import threading
@@ -29,7 +30,8 @@ class Recorder:
     """
 
     def __init__(self, client: Any, path: Union[str, Path], *, max_bytes: Optional[float] = None) -> None:
-        """Past `max_bytes` nothing more is written; `dropped_count` says how many messages that were."""
+        """Past `max_bytes`, or from the first message on that the disk does not take, nothing more is written and no call
+        fails for it; `dropped_count` says how many messages that were."""
         self.dropped_count = 0
         self._client = client
         self._max_bytes = max_bytes
@@ -56,14 +58,22 @@ class Recorder:
         name = "google.rpc.Status" if isinstance(message, status_pb2.Status) else message.DESCRIPTOR.full_name
         record = any_pb2.Any(type_url=_PREFIX + name, value=message.SerializeToString()).SerializeToString()
         with self._lock:
-            if self._file.closed:
-                return
-            is_full = self._max_bytes is not None and self._file.tell() + len(record) > self._max_bytes
-            if is_full or self.dropped_count:  # none after a gap
+            if self.dropped_count:  # none after a gap
                 self.dropped_count += 1
-                return
+            elif not self._file.closed and not self._append(record):
+                self.dropped_count = 1
+
+    def _append(self, record: bytes) -> bool:
+        if self._max_bytes is not None and self._file.tell() + len(record) > self._max_bytes:
+            return False
+        try:
             self._file.write(_varint(len(record)) + record)
             self._file.flush()
+        except OSError:
+            with contextlib.suppress(OSError):  # closing writes what is left once more
+                self._file.close()
+            return False
+        return True
 
 
 def read_recording(path: Union[str, Path]) -> Iterator[Any]:

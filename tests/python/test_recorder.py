@@ -1,8 +1,12 @@
 """Recordings hold what went over the wire, also when they were cut."""
 
+import resource
+from types import SimpleNamespace
+
 import pytest
 from google.protobuf import any_pb2
 from interlacer.rpc import error_details_pb2
+from interlacer.v1 import interlacer_service_pb2 as service
 from interlacer_client import Client, InterlacerError, Output, Recorder, read_recording
 
 
@@ -55,6 +59,33 @@ def test_nothing_is_written_before_after_and_past_the_limit(address, tmp_path):
             assert recorder.dropped_count == 3
         client.info()
     assert names(read_recording(path)) == ["GetServerInfoRequest"]
+
+
+def test_a_full_disk_fails_no_call(address):
+    with Client(address) as client, Recorder(client, "/dev/full") as recorder:
+        client.info()
+        client.info()
+    assert recorder.dropped_count == 4
+
+
+def test_nothing_follows_what_the_disk_did_not_take(tmp_path):
+    path = tmp_path / "full.ipb"
+    client = SimpleNamespace(tap=None)
+    small, large = service.DeleteSceneRequest(scene_id="small"), service.DeleteSceneRequest(scene_id="large" * 100)
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Recorder(client, path) as recorder:
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (300, limit[1]))
+            client.tap(small)
+            client.tap(large)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        client.tap(small)  # there is room again
+    assert recorder.dropped_count == 2
+    messages = read_recording(path)
+    assert next(messages) == small
+    with pytest.raises(InterlacerError, match="DATA_LOSS"):
+        next(messages)
 
 
 def test_a_recording_that_was_cut_gives_what_is_whole(address, tmp_path):
