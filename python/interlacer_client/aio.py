@@ -47,6 +47,8 @@ class AsyncRollout(AsyncIterator[PredictedStep]):
             if self._call_again is None or not self._answers.may_begin_again(failure):
                 raise failure from None
             self._call = await self._call_again()
+            if self._is_cancelled:  # while the scene was made again
+                self._call.cancel()
             self._responses = self._call.__aiter__()
             return await self.__anext__()
         except asyncio.CancelledError:

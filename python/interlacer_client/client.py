@@ -28,6 +28,7 @@ class Rollout(Iterator[PredictedStep]):
         self._call = call
         self._answers = answers
         self._call_again = call_again  # for a server that has lost the scene
+        self._is_cancelled = False
 
     @property
     def summary(self) -> Optional[Summary]:
@@ -45,6 +46,8 @@ class Rollout(Iterator[PredictedStep]):
             if self._call_again is None or not self._answers.may_begin_again(failure):
                 raise failure from None
             self._call = self._call_again()
+            if self._is_cancelled:  # while the scene was made again
+                self._call.cancel()
             return self.__next__()
         except BaseException:
             self.cancel()
@@ -59,6 +62,7 @@ class Rollout(Iterator[PredictedStep]):
 
     def cancel(self) -> None:
         """Ends the call; whoever waits for a step gets CANCELLED. After the last step it does nothing."""
+        self._is_cancelled = True
         self._call.cancel()
 
     def __enter__(self) -> Rollout:

@@ -98,6 +98,24 @@ def test_errors(address, frames, plan):
     run("127.0.0.1:1", absent)
 
 
+def test_cancelling_while_a_scene_is_made_again_ends_the_call(address, frames, plan):
+    async def body(aio):
+        async with await aio.scene(frames) as scene:
+            await scene.delete()
+            rollout = scene.predict(plan)
+            create_again = scene.create_again
+
+            async def cancelled_meanwhile(lost_id):
+                rollout.cancel()
+                return await create_again(lost_id)
+
+            scene.create_again = cancelled_meanwhile
+            with pytest.raises(InterlacerError, match="CANCELLED"):
+                await rollout.result()
+
+    run(address, body)
+
+
 def test_cancelling_a_rollout_and_cancelling_its_task(address, frames, plan):
     long_plan = np.repeat(plan, 40, axis=0)
 

@@ -68,6 +68,16 @@ def test_a_scene_that_is_gone_is_made_again(client, model, episode, frames, plan
     scene.delete()
 
 
+def test_cancelling_while_a_scene_is_made_again_ends_the_call(client, frames, plan):
+    with client.scene(frames) as scene:
+        scene.delete()
+        rollout = scene.predict(plan)
+        create_again = scene.create_again
+        scene.create_again = lambda lost_id: rollout.cancel() or create_again(lost_id)
+        with pytest.raises(InterlacerError, match="CANCELLED"):
+            rollout.result()
+
+
 def test_an_update_that_fails_leaves_the_scene_as_it_was(client, model, episode, frames, plan):
     expected = client.predict(frames, plan, EXACT).result().steps[-1]
     later, too_late = episode.frames(model, 2), episode.frames(model, 4)
