@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
 from concurrent.futures import Future
@@ -66,9 +67,10 @@ class LatestOnly:
 
     def submit(self, frames: SceneFrames, actions: Optional[Actions] = None, output: Output = Output(), *,
                age_s: float = 0.0) -> Future[Answer]:
-        """Never blocks. `age_s`: how old the frames are already. The future raises what the call raised, and CANCELLED
-        after `close`; asyncio.wrap_future makes it awaitable. One that is cancelled while it waits is not sent."""
-        request = _Request((frames.copy(), actions, output), time.monotonic() - age_s)
+        """Never blocks, and takes copies, so that arrays may be filled anew. `age_s`: how old the frames are already. The
+        future raises what the call raised, and CANCELLED after `close`; asyncio.wrap_future makes it awaitable. One that is
+        cancelled while it waits is not sent."""
+        request = _Request((frames.copy(), *copy.deepcopy((actions, output))), time.monotonic() - age_s)
         with self._changed:
             replaced, self._waiting = self._waiting, request
             if self._is_closed:

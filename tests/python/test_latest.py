@@ -60,6 +60,23 @@ def test_the_newest_request_wins_and_the_others_are_told():
     assert all(options["priority"] == "control" and 0 < options["deadline_s"] <= 100 for _, options in client.calls)
 
 
+@pytest.mark.parametrize("plan_of", [lambda values: values, lambda values: {"left_joint_1": values}], ids=["rows", "names"])
+def test_a_plan_that_is_filled_anew_is_sent_as_it_was(plan_of):
+    client = ScriptedClient()
+    values, steps = np.zeros(2), [1]
+    with LatestOnly(client, max_age_s=100) as loop:
+        loop.submit(Frames("runs"))
+        assert client.started.acquire(timeout=60)
+        waiting = loop.submit(Frames("waits"), plan_of(values), Output(steps=steps))
+        values.fill(1)
+        steps[0] = 2
+        client.release.release(2)
+        assert waiting.result(60).word == "FRESH"
+    _, plan, output = client.calls[1][0]
+    np.testing.assert_equal(plan, plan_of(np.zeros(2)))
+    assert output.steps == [1]
+
+
 def test_what_is_too_old_before_it_is_sent_is_stale():
     client = ScriptedClient()
     with LatestOnly(client, max_age_s=100) as loop:
