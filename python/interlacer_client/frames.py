@@ -63,15 +63,15 @@ class RgbdView:
     def _depth(self, field: str) -> types.Image:
         depth = self.depth if isinstance(self.depth, bytes) else np.asarray(self.depth)
         is_integer = isinstance(depth, bytes) or depth.dtype == np.uint16
+        if not isinstance(depth, bytes) and (depth.ndim != 2 or not (is_integer or np.issubdtype(depth.dtype, np.floating))):
+            raise mismatch(field, "float or uint16 [height, width]", f"{depth.dtype} {list(depth.shape)}",
+                           "PIXEL_ENCODING_UNSUPPORTED")
         if is_integer != (self.depth_unit_m is not None):
             raise mismatch(field, "depth_unit_m with 16-bit depth, and not with metres",
                            f"depth_unit_m {self.depth_unit_m} with {'16-bit depth' if is_integer else 'floats'}",
                            "DEPTH_UNIT_MISSING")
         if isinstance(depth, bytes):
             image = self._encoded(depth, types.PIXEL_ENCODING_DEPTH_U16, field)
-        elif depth.ndim != 2 or not (is_integer or np.issubdtype(depth.dtype, np.floating)):
-            raise mismatch(field, "float or uint16 [height, width]", f"{depth.dtype} {list(depth.shape)}",
-                           "PIXEL_ENCODING_UNSUPPORTED")
         elif is_integer:
             image = _raw(depth.astype("<u2", copy=False), types.PIXEL_ENCODING_DEPTH_U16)
         else:

@@ -45,6 +45,8 @@ class TestImages:
         ({"depth_unit_m": None}, "DEPTH_UNIT_MISSING"),
         ({"depth": np.ones((HEIGHT, WIDTH), np.float32)}, "DEPTH_UNIT_MISSING"),
         ({"depth": np.ones((HEIGHT, WIDTH), np.int32), "depth_unit_m": None}, "PIXEL_ENCODING_UNSUPPORTED"),
+        ({"depth": np.ones((HEIGHT, WIDTH), int)}, "PIXEL_ENCODING_UNSUPPORTED"),
+        ({"depth": np.ones((HEIGHT, WIDTH, 1), np.float32)}, "PIXEL_ENCODING_UNSUPPORTED"),
         ({"depth": np.ones((HEIGHT, WIDTH, 1), np.uint16)}, "PIXEL_ENCODING_UNSUPPORTED"),
         ({"color": np.ones((HEIGHT, WIDTH, 3))}, "PIXEL_ENCODING_UNSUPPORTED"),
         ({"color": np.ones((HEIGHT, WIDTH), np.uint8)}, "PIXEL_ENCODING_UNSUPPORTED"),
