@@ -53,6 +53,8 @@ struct Metrics::Families {
 
   prometheus::Family<prometheus::Gauge>& build_info =
       Gauge("interlacer_build_info", "1, with version, revision and device");
+  prometheus::Family<prometheus::Gauge>& start_time =
+      Gauge("interlacer_start_time_seconds", "when the server started, Unix time");
   prometheus::Family<prometheus::Gauge>& state =
       Gauge("interlacer_server_state", "1 for the present state");
   prometheus::Family<prometheus::Gauge>& queue_length =
@@ -63,7 +65,7 @@ struct Metrics::Families {
   prometheus::Family<prometheus::Gauge>& scene_bytes =
       Gauge("interlacer_scene_bytes", "memory of the scenes kept");
   prometheus::Family<prometheus::Gauge>& device_lost =
-      Gauge("interlacer_device_lost", "1 after the device failed");
+      Gauge("interlacer_device_lost", "1 from a failure of the device to the end of the process");
   prometheus::Family<prometheus::Gauge>& tls_files_stale =
       Gauge("interlacer_tls_files_stale", "1 while changed files of TLS are no good");
   prometheus::Family<prometheus::Counter>& requests =
@@ -180,6 +182,7 @@ struct Metrics::Families {
 };
 
 Metrics::Metrics() : families_(std::make_unique<Families>()) {
+  families_->start_time.Add({}).SetToCurrentTime();
   families_->device_lost.Add({}).Set(0);
   SetState(ServerState::kStarting);
   SetQueue(0, 0);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -188,6 +189,14 @@ TEST(Deploy, DashboardShowsEveryMetric) {
   for (const std::string& name : Matches(MetricsText(), "# TYPE (interlacer_[a-z_]+)", 1)) {
     EXPECT_THAT(dashboard, HasSubstr(name));
   }
+}
+
+TEST(Deploy, TheStartIsThatOfTheProcess) {
+  constexpr double kToleranceS = 60;  // of a loaded machine; six digits alone would round to 10000
+  const std::vector<std::string> starts =
+      Matches(MetricsText(), "\ninterlacer_start_time_seconds ([0-9.e+]+)", 1);
+  ASSERT_EQ(starts.size(), 1u);
+  EXPECT_NEAR(std::stod(starts[0]), static_cast<double>(std::time(nullptr)), kToleranceS);
 }
 
 TEST(Deploy, ProbesNameTheHealthServicesAndPorts) {
