@@ -55,7 +55,8 @@ std::set<std::string> KnownFlags() {
 /// Lines of a file that run other programs than ours.
 std::string WithoutForeignCommands(const std::string& text) {
   static const std::regex foreign(
-      "docker|apt-get|useradd|dpkg|cmake|cpack|scripts/setup|HEALTHCHECK|--mount|--packages");
+      "docker|apt-get|useradd|groupadd|dpkg|cmake|cpack|"
+      "scripts/setup|HEALTHCHECK|--mount|--packages");
   std::string kept, line;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
@@ -124,6 +125,8 @@ TEST(Deploy, TheUnitIsTakenBySystemd) {
   const std::size_t place = unit.find(installed);
   ASSERT_NE(place, std::string::npos);
   unit.replace(place, installed.size(), INTERLACER_SERVER_PROGRAM " ");
+  // What its comments offer too.
+  unit = std::regex_replace(unit, std::regex("\n# (SupplementaryGroups=)"), "\n$1");
   const TempFolder folder;
   const std::string file = folder.File("interlacer-server.service");
   std::ofstream(file) << unit;
@@ -161,6 +164,43 @@ TEST(Deploy, TheConfigurationFileIsValid) {
   const ProcessResult printed =
       ChildProcess({INTERLACER_SERVER_PROGRAM, "--config", file, "--print-config"}).Wait();
   EXPECT_THAT(printed.out, HasSubstr("# file"));
+}
+
+TEST(Deploy, TlsOfTheConfigurationFileIsValidAndReadByTheService) {
+  std::string text = ReadFile(kSource / "deploy/server.toml");
+  text = std::regex_replace(text, std::regex("\n# (tls-|allow-)"), "\n$1");
+  text = std::regex_replace(text, std::regex("\naddress = \"127.0.0.1"), "\naddress = \"0.0.0.0");
+  const TempFolder folder;
+  std::ofstream(folder.File("server.toml")) << text;
+  const ProcessResult printed = ChildProcess({INTERLACER_SERVER_PROGRAM, "--config",
+                                              folder.File("server.toml"), "--print-config"})
+                                    .Wait();
+  for (const char* line : {"address = \"0.0.0.0:50051\"  # file\n",
+                           "tls-key = \"/etc/interlacer/server.key\"  # file\n",
+                           "allow-client = \"robot\"  # file\n"}) {
+    EXPECT_THAT(printed.out, HasSubstr(line)) << printed.err;
+  }
+  const ProcessResult checked = ChildProcess({INTERLACER_SERVER_PROGRAM, "--config",
+                                              folder.File("server.toml"), "--check-config"})
+                                    .Wait();
+  EXPECT_EQ(checked.exit_code, 0) << checked.err;
+  // A user that is made at the start reads no key of root's.
+  const std::string unit = ReadFile(kSource / "deploy/interlacer-server.service");
+  EXPECT_THAT(unit, HasSubstr("\nDynamicUser=yes\n"));
+  EXPECT_THAT(unit, HasSubstr("chgrp interlacer-tls /etc/interlacer/server.key"));
+  EXPECT_THAT(unit, HasSubstr("\n# SupplementaryGroups=interlacer-tls\n"));
+}
+
+TEST(Deploy, TheFolderOfTheProxysSocketsIsMade) {
+  const std::string proxy = ReadFile(kSource / "deploy/proxy/haproxy.cfg");
+  const std::vector<std::string> sockets =
+      Matches(proxy, "presetenv INTERLACER_SOCKET_[12] /run/([a-z]+)/", 1);
+  EXPECT_EQ(sockets, (std::vector<std::string>(2, "interlacer")));
+  EXPECT_THAT(ReadFile(kSource / "deploy/interlacer-server.service"),
+              HasSubstr("\nRuntimeDirectory=interlacer\n"));
+  for (const std::string& text : {proxy, ReadFile(kSource / "docs/install.md")}) {
+    EXPECT_THAT(text, HasSubstr("install -d -o \"$USER\" /run/interlacer"));
+  }
 }
 
 TEST(Deploy, EveryMetricExistsWithItsLabels) {
@@ -207,6 +247,14 @@ TEST(Deploy, ProbesNameTheHealthServicesAndPorts) {
   for (const std::string& port : Matches(manifest, "containerPort: ([0-9]+)", 1)) {
     EXPECT_THAT(image, HasSubstr("0.0.0.0:" + port));
   }
+}
+
+/// Docker 20.10 of Debian 12 knows `RUN --mount` with BuildKit alone.
+TEST(Deploy, TheImageIsBuiltByBuildKit) {
+  const std::string image = ReadFile(kSource / "deploy/Dockerfile");
+  EXPECT_THAT(image, HasSubstr("RUN --mount="));
+  const std::vector<std::string> builds = Matches(image, "\n#( .*) docker build ", 1);
+  EXPECT_EQ(builds, (std::vector<std::string>(2, "   DOCKER_BUILDKIT=1")));
 }
 
 TEST(Deploy, PathsOfTheImageExist) {
