@@ -2,8 +2,12 @@
 
 docs/examples/predict.cpp prints the same lines. Needs the package of python/:
 
-    pip install ./python
-    python3 docs/examples/predict.py [HOST:PORT]
+    python3 -m venv .venv && .venv/bin/pip install ./python
+    .venv/bin/python docs/examples/predict.py [HOST:PORT]
+
+or, after the build of the project,
+
+    PYTHONPATH=build/python/lib python3 docs/examples/predict.py [HOST:PORT]
 """
 
 import sys

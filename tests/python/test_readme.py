@@ -9,6 +9,18 @@ from interlacer_client import joint_names
 README = Path(__file__).parents[2] / "python/README.md"
 
 
+def test_documents_install_nothing_into_the_system():
+    """Debian 12 refuses that (externally-managed-environment)."""
+    root = README.parents[1]
+    seen = 0
+    for path in (root / "README.md", README, root / "docs/install.md", root / "docs/examples/predict.py"):
+        for line in path.read_text().splitlines():
+            if "pip install ./python" in line:
+                assert ".venv/bin/pip install" in line, f"{path}: {line}"
+                seen += 1
+    assert seen == 2
+
+
 def test_the_readme_runs(address, model, episode, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rgb, depth_mm, camera = table()
