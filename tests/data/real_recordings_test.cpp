@@ -1,4 +1,5 @@
-// The real recordings: import, validation, and what is known about their surfaces.
+// The recordings, of which livingroom1 is rendered (ICL-NUIM) and the others are real: import,
+// validation, and what is known about their surfaces.
 
 #include <gtest/gtest.h>
 
