@@ -26,6 +26,8 @@ find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
 find_package(nlohmann_json CONFIG REQUIRED)
 find_package(spdlog CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
+find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)  # its headers alone: nothing to link
+mark_as_advanced(TOMLPLUSPLUS_INCLUDE_DIR)
 find_package(prometheus-cpp CONFIG REQUIRED)
 # Debian ships no CMake package of protobuf, and gRPC's asks for one: the module must come first.
 find_package(Protobuf MODULE REQUIRED)

@@ -1,12 +1,10 @@
 #pragma once
 
-/// Options from the text of a configuration file: the part of TOML that a command line needs.
+/// Options from the text of a configuration file in TOML.
 ///
-/// Read are comments, [sections], bare, quoted and dotted keys, and values: strings of one line,
-/// numbers, booleans, and arrays of these over any number of lines. Words without quotes are taken
-/// as text. Whatever else is refused: a key that is set twice, text behind a value, tables in
-/// brackets of two kinds, strings of several lines.
-/// Errors: INVALID_ARGUMENT CONFIG_INVALID, "line 3: expected ..., got ...". Pure, thread-safe.
+/// A value is a text, a number, a boolean or an array of these. What a command line has no use for
+/// is refused: dates, arrays of tables, arrays of arrays.
+/// Errors: INVALID_ARGUMENT CONFIG_INVALID, "line 3: ...". Pure, thread-safe.
 
 #include <string>
 #include <string_view>
@@ -17,14 +15,12 @@
 namespace interlacer {
 
 struct TomlOption {
-  /// Of the section, then of a dotted key.
-  std::vector<std::string> parents;
+  std::vector<std::string> parents;  ///< names of the tables that it is in, from the outermost
   std::string name;
-  /// One, or those of an array, which may be none.
-  std::vector<std::string> values;
+  std::vector<std::string> values;  ///< one, or those of an array, which may be none
 };
 
-/// In the order of the text.
+/// By table, and in a table by name.
 StatusOr<std::vector<TomlOption>> ParseTomlOptions(std::string_view text);
 
 }  // namespace interlacer

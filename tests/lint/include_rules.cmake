@@ -87,6 +87,7 @@ set(doors
   "^(png|turbojpeg)\\.h$"                       "^common/image_codec\\.cpp$"
   "^nlohmann/json\\.hpp$"                       "^common/json\\.h$"
   "^spdlog/"                                    "^common/log\\.cpp$"
+  "^toml\\+\\+/"                                "^common/toml_options\\.cpp$"
   "^libdeflate\\.h$"                            "^(common/png_stream|data/mcap/compression)\\.cpp$"
   "^(zstd|lz4frame)\\.h$"                       "^data/mcap/compression\\.cpp$"
   "^sqlite3\\.h$"                               "^data/bags/sqlite_bag\\.cpp$"
