@@ -1,18 +1,29 @@
 #pragma once
 
-/// Joint values of an episode's robot, in the order of its columns, whatever order the table has.
+/// Joint values of an episode, in the order of a robot's columns, whatever order the table has.
 ///
-/// Errors: FAILED_PRECONDITION ACTION_KIND where the episode has no robot folder or the table no
-/// joint positions; those of MatchColumns in robots/joint_values.h. Pure function, thread-safe.
+/// Errors: those of MatchColumns in robots/joint_values.h. Pure functions, thread-safe.
 
+#include <span>
 #include <vector>
 
+#include "common/scene.h"
 #include "common/status.h"
 #include "data/episode_reader.h"
+#include "robots/robot.h"
 
 namespace interlacer {
 
-/// The measured joints of a step.
+/// For each column of the robot that of the table which holds its joint. The table's own order
+/// where there is no robot or the table holds no joint positions.
+StatusOr<std::vector<int>> ColumnsInOrder(const MotionTable& motion, const Robot* robot);
+
+/// A row of the table, its columns taken in the order of `columns`, as the sequence's next.
+void AppendRow(const NumberTable& table, int row, std::span<const int> columns,
+               ActionSequence* sequence);
+
+/// The measured joints of a step in the order of the episode's robot. FAILED_PRECONDITION
+/// ACTION_KIND where the episode has no robot folder or the table no joint positions.
 StatusOr<std::vector<double>> MeasuredJoints(const EpisodeReader& episode, int step);
 
 }  // namespace interlacer

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "common/duration.h"
+#include "data/episode_joints.h"
 
 namespace interlacer {
 namespace {
@@ -77,11 +78,9 @@ void ShiftTimes(SceneInput* input) {
   }
 }
 
-void AppendRow(const NumberTable& table, int row, ActionSequence* sequence) {
-  const double* values = table.values.data() + row * table.column_count;
-  sequence->values.insert(sequence->values.end(), values, values + table.column_count);
-  sequence->column_count = table.column_count;
-  ++sequence->row_count;
+std::shared_ptr<const Robot> RobotOf(const EpisodeReader& episode,
+                                     const SceneInputOptions& options) {
+  return options.robot != nullptr ? options.robot : episode.robot();
 }
 
 }  // namespace
@@ -94,7 +93,7 @@ StatusOr<SceneInput> MakeSceneInput(const EpisodeReader& episode,
   SceneInput input;
   input.seed = options.seed;
   input.workspace = manifest.workspace;
-  input.robot = episode.robot();
+  input.robot = RobotOf(episode, options);
   input.near_m = manifest.cameras[cameras.front()].near_m;
   input.far_m = manifest.cameras[cameras.front()].far_m;
   if (manifest.kind == EpisodeKind::kStaticViews) {
@@ -105,13 +104,17 @@ StatusOr<SceneInput> MakeSceneInput(const EpisodeReader& episode,
     }
     input.observations = {older, std::move(newest)};
   } else {
+    std::vector<int> columns;
+    if (manifest.states) {
+      INTERLACER_ASSIGN_OR_RETURN(columns, ColumnsInOrder(*manifest.states, input.robot.get()));
+    }
     for (int step : {options.newest_step - options.stride, options.newest_step}) {
       INTERLACER_ASSIGN_OR_RETURN(Observation observation,
                                   ReadObservation(episode, step, cameras, options));
       input.observations.push_back(std::move(observation));
       if (!manifest.states) continue;
       input.history_actions.kind = manifest.states->kind;
-      AppendRow(episode.states(), step, &input.history_actions);
+      AppendRow(episode.states(), step, columns, &input.history_actions);
     }
   }
   ShiftTimes(&input);
@@ -122,13 +125,16 @@ StatusOr<ActionSequence> MakePlannedActions(const EpisodeReader& episode,
                                             const SceneInputOptions& options, int step_count) {
   INTERLACER_RETURN_IF_ERROR(CheckSteps(episode, options));
   ActionSequence actions;
-  if (!episode.manifest().actions) return actions;
-  actions.kind = episode.manifest().actions->kind;
-  actions.column_count = episode.actions().column_count;
+  const auto& motion = episode.manifest().actions;
+  if (!motion) return actions;
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<int> columns,
+                              ColumnsInOrder(*motion, RobotOf(episode, options).get()));
+  actions.kind = motion->kind;
+  actions.column_count = std::ssize(columns);
   for (int s = 1; s <= step_count; ++s) {
     const int step = options.newest_step + s * options.stride;
     if (step >= episode.step_count()) break;
-    AppendRow(episode.actions(), step, &actions);
+    AppendRow(episode.actions(), step, columns, &actions);
   }
   return actions;
 }

@@ -5,10 +5,12 @@
 /// Observations at steps newest_step - stride and newest_step; history rows are the measured states
 /// of these steps, planned rows the actions after them. A static scene repeats its frame in time
 /// and has no actions. The episode's box and depth range travel along, because recordings live in
-/// frames and ranges of their own. Errors: those of data/episode_reader.h; INVALID_ARGUMENT
-/// CAMERA_UNKNOWN, CAMERA_MISSING, CAMERA_DUPLICATE, STEP_INVALID. Thread-safe.
+/// frames and ranges of their own. Joint values stand in the order of the robot's columns. Errors:
+/// those of data/episode_reader.h and data/episode_joints.h; INVALID_ARGUMENT CAMERA_UNKNOWN,
+/// CAMERA_MISSING, CAMERA_DUPLICATE, STEP_INVALID. Thread-safe.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,8 @@ struct SceneInputOptions {
   std::int64_t seed = 0;
   /// Duration of the model's step, between the two observations of a static scene.
   double step_duration_s = 0.5;
+  /// Whose joints the rows hold; null takes the episode's own.
+  std::shared_ptr<const Robot> robot;
 };
 
 StatusOr<SceneInput> MakeSceneInput(const EpisodeReader& episode, const SceneInputOptions& options);

@@ -179,8 +179,8 @@ StatusOr<PredictionTask> MakePredictionTask(const EpisodeReader& episode,
   for (const CameraSpec& camera : metadata.cameras) options.model_cameras.push_back(camera.name);
   options.seed = request.seed;
   options.step_duration_s = metadata.step_duration_s;
+  options.robot = request.robot;
   INTERLACER_ASSIGN_OR_RETURN(task.input, MakeSceneInput(episode, options));
-  if (request.robot != nullptr) task.input.robot = request.robot;
   INTERLACER_RETURN_IF_ERROR(AddActions(episode, request, options, &task));
 
   task.region = {task.input.workspace.value_or(metadata.workspace),

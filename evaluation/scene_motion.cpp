@@ -1,10 +1,10 @@
 #include "evaluation/scene_motion.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <utility>
 
+#include "data/episode_joints.h"
 #include "robots/attachment.h"
 #include "robots/forward_kinematics.h"
 #include "robots/joint_values.h"
@@ -17,49 +17,25 @@ static_assert(kStandsStill == kNotAttached);
 /// What a mask calls an arm lies this near to its surface points, which are centimetres apart.
 constexpr AttachOptions kTrueArm{0.05, 0.05};
 
-/// Joint values in the order of the robot's columns.
-class JointRows {
- public:
-  static StatusOr<JointRows> Make(const Robot& robot, const MotionTable& table) {
-    std::vector<std::string> names;
-    for (const TableColumn& column : table.columns) names.push_back(column.name);
-    JointRows rows(robot);
-    INTERLACER_ASSIGN_OR_RETURN(rows.source_, MatchColumns(robot, names));
-    return rows;
-  }
-
-  /// Rows that have the robot's own order.
-  static JointRows InOrder(const Robot& robot) {
-    JointRows rows(robot);
-    rows.source_.resize(robot.columns.size());
-    std::iota(rows.source_.begin(), rows.source_.end(), 0);
-    return rows;
-  }
-
-  template <typename Number>
-  StatusOr<std::vector<Transform>> PosesOf(const Number* row, const std::string& field) const {
-    std::vector<double> values;
-    for (const int column : source_) values.push_back(row[column]);
-    INTERLACER_RETURN_IF_ERROR(CheckJointValues(*robot_, values, field));
-    return LinkPoses(*robot_, values);
-  }
-
- private:
-  explicit JointRows(const Robot& robot) : robot_(&robot) {}
-
-  const Robot* robot_;
-  std::vector<int> source_;
-};
-
 std::string RowField(const char* table, std::int64_t row) {
   return std::string(table) + "[" + std::to_string(row) + "]";
 }
 
-/// Links of the measured joints at a step of the episode.
-StatusOr<std::vector<Transform>> MeasuredPoses(const EpisodeReader& episode, const JointRows& rows,
-                                               int step) {
+StatusOr<std::vector<Transform>> PosesOf(const Robot& robot, const std::vector<double>& values,
+                                         const std::string& field) {
+  INTERLACER_RETURN_IF_ERROR(CheckJointValues(robot, values, field));
+  return LinkPoses(robot, values);
+}
+
+/// Links at a step of the episode; `columns` are those of its states in the robot's order.
+StatusOr<std::vector<Transform>> MeasuredPoses(const EpisodeReader& episode, const Robot& robot,
+                                               const std::vector<int>& columns, int step) {
   const NumberTable& states = episode.states();
-  return rows.PosesOf(states.values.data() + step * states.column_count, RowField("states", step));
+  std::vector<double> values;
+  for (const int column : columns) {
+    values.push_back(states.values[static_cast<std::size_t>(step * states.column_count + column)]);
+  }
+  return PosesOf(robot, values, RowField("states", step));
 }
 
 bool HasJoints(const std::optional<MotionTable>& table) {
@@ -84,19 +60,17 @@ StatusOr<BodyMotion> CommandedMotion(const EpisodeReader& episode, const Predict
                     has_joints ? "no folder" : "kinematic points");
   }
   motion.robot = task.input.robot;
-  INTERLACER_ASSIGN_OR_RETURN(const JointRows measured,
-                              JointRows::Make(*motion.robot, *manifest.states));
-  JointRows commanded = JointRows::InOrder(*motion.robot);
-  if (!task.has_own_actions) {
-    INTERLACER_ASSIGN_OR_RETURN(commanded, JointRows::Make(*motion.robot, *manifest.actions));
-  }
-  INTERLACER_ASSIGN_OR_RETURN(motion.start, MeasuredPoses(episode, measured, task.start_step));
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<int> measured,
+                              ColumnsInOrder(*manifest.states, motion.robot.get()));
+  INTERLACER_ASSIGN_OR_RETURN(motion.start,
+                              MeasuredPoses(episode, *motion.robot, measured, task.start_step));
   motion.link_count = motion.start.size();
   for (std::int64_t row = 0; row < task.actions.row_count; ++row) {
+    const auto first = task.actions.values.begin() + row * task.actions.column_count;
     INTERLACER_ASSIGN_OR_RETURN(
         std::vector<Transform> poses,
-        commanded.PosesOf(task.actions.values.data() + row * task.actions.column_count,
-                          RowField("actions", row)));
+        PosesOf(*motion.robot, std::vector<double>(first, first + task.actions.column_count),
+                RowField("actions", row)));
     motion.later.push_back(std::move(poses));
   }
   return motion;
@@ -105,17 +79,17 @@ StatusOr<BodyMotion> CommandedMotion(const EpisodeReader& episode, const Predict
 StatusOr<BodyMotion> TrueMotion(const EpisodeReader& episode, const PredictionTask& task,
                                 const SimulationTruth& truth) {
   BodyMotion motion;
-  std::optional<JointRows> measured;
+  std::vector<int> measured;
   if (task.input.robot != nullptr && HasJoints(episode.manifest().states)) {
     motion.robot = task.input.robot;
     INTERLACER_ASSIGN_OR_RETURN(measured,
-                                JointRows::Make(*motion.robot, *episode.manifest().states));
+                                ColumnsInOrder(*episode.manifest().states, motion.robot.get()));
     motion.link_count = motion.robot->links.size();
   }
   const auto poses_at = [&](int step) -> StatusOr<std::vector<Transform>> {
     std::vector<Transform> poses;
-    if (measured) {
-      INTERLACER_ASSIGN_OR_RETURN(poses, MeasuredPoses(episode, *measured, step));
+    if (motion.robot != nullptr) {
+      INTERLACER_ASSIGN_OR_RETURN(poses, MeasuredPoses(episode, *motion.robot, measured, step));
     }
     for (int k = 0; k < static_cast<int>(truth.object_names().size()); ++k) {
       poses.push_back(truth.WorldFromObject(step, k));

@@ -107,6 +107,7 @@ Status TakeActions(const std::string& source_dir, const ModelMetadata& metadata,
   options.newest_step = task->start_step;
   options.stride = task->stride;
   options.step_duration_s = metadata.step_duration_s;
+  options.robot = task->input.robot;
   INTERLACER_ASSIGN_OR_RETURN(ActionSequence other,
                               MakePlannedActions(source, options, task->step_count));
   if (other.row_count != task->actions.row_count ||

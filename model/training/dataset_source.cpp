@@ -9,6 +9,7 @@
 
 #include "common/random.h"
 #include "data/dataset.h"
+#include "data/episode_joints.h"
 #include "data/episode_reader.h"
 #include "data/resized_view.h"
 #include "data/simulation_truth.h"
@@ -29,6 +30,8 @@ constexpr double kStepToleranceS = 0.1;
 struct Recording {
   EpisodeReader reader;
   int stride = 1;
+  /// Columns of its tables in the order of its robot's; none without actions.
+  std::vector<int> state_columns, action_columns;
 };
 
 struct WindowRef {
@@ -91,6 +94,7 @@ class DatasetSource : public SampleSource {
                             const SampleRequest& request, std::uint32_t time) const;
   Status AddTargets(const Recording& recording, const TrainingWindow& window,
                     TrainingSample* sample) const;
+  Status TakeRobot(Recording* recording) const;
   StatusOr<KinematicRows> ToRows(const EpisodeReader& reader, const ActionSequence& actions) const;
   Status AddRobot(const Recording& recording, const TrainingWindow& window,
                   TrainingSample* sample) const;
@@ -110,13 +114,11 @@ Status DatasetSource::AddEpisodes(const std::string& path, const char* split_nam
     INTERLACER_ASSIGN_OR_RETURN(
         const int stride,
         WindowStride(reader.manifest(), config_.data.step_duration_s, kStepToleranceS));
-    if (reader.actions().row_count > 0) {
-      // Before the first draw: does the model take this robot?
-      const ActionSequence no_rows{
-          reader.manifest().actions->kind, 0, reader.actions().column_count, {}};
-      INTERLACER_RETURN_IF_ERROR(ToRows(reader, no_rows).status());
+    Recording recording{std::move(reader), stride, {}, {}};
+    if (recording.reader.actions().row_count > 0) {
+      INTERLACER_RETURN_IF_ERROR(TakeRobot(&recording));
     }
-    split->recordings.push_back({std::move(reader), stride});
+    split->recordings.push_back(std::move(recording));
   }
   return Status::Ok();
 }
@@ -302,21 +304,33 @@ StatusOr<KinematicRows> DatasetSource::ToRows(const EpisodeReader& reader,
   return rows;
 }
 
+/// Before the first draw: does the model take this robot, and which columns are its joints?
+Status DatasetSource::TakeRobot(Recording* recording) const {
+  const EpisodeReader& reader = recording->reader;
+  const EpisodeManifest& manifest = reader.manifest();
+  const ActionSequence no_rows{manifest.actions->kind, 0, reader.actions().column_count, {}};
+  INTERLACER_RETURN_IF_ERROR(ToRows(reader, no_rows).status());
+  const auto order = [&](const MotionTable& motion, std::vector<int>* columns) -> Status {
+    auto ordered = ColumnsInOrder(motion, reader.robot().get());
+    if (!ordered.ok()) return ordered.status().WithFieldPrefix(reader.directory() + ": ");
+    *columns = *std::move(ordered);
+    return Status::Ok();
+  };
+  INTERLACER_RETURN_IF_ERROR(order(*manifest.states, &recording->state_columns));
+  return order(*manifest.actions, &recording->action_columns);
+}
+
 Status DatasetSource::AddRobot(const Recording& recording, const TrainingWindow& window,
                                TrainingSample* sample) const {
   const EpisodeReader& reader = recording.reader;
   if (reader.actions().row_count == 0) return Status::Ok();
-  ActionSequence rows{reader.manifest().actions->kind, 0, reader.actions().column_count, {}};
-  const auto append = [&](const NumberTable& table, int step) {
-    const double* row = table.values.data() + step * table.column_count;
-    rows.values.insert(rows.values.end(), row, row + table.column_count);
-    ++rows.row_count;
-  };
+  ActionSequence rows{reader.manifest().actions->kind, 0, 0, {}};
   // Measured values for the past, commanded values from the first predicted time on.
-  append(reader.states(), window.older_step);
-  append(reader.states(), window.newest_step);
+  for (const int step : {window.older_step, window.newest_step}) {
+    AppendRow(reader.states(), step, recording.state_columns, &rows);
+  }
   for (std::size_t i = 1; i < window.target_steps.size(); ++i) {
-    append(reader.actions(), window.target_steps[i]);
+    AppendRow(reader.actions(), window.target_steps[i], recording.action_columns, &rows);
   }
   INTERLACER_ASSIGN_OR_RETURN(sample->robot_rows, ToRows(reader, rows));
   if (rows.kind == ActionKind::kJointPositions) sample->robot = reader.robot();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 
 #include "common/file_io.h"
 #include "common/transforms.h"
@@ -17,6 +18,7 @@
 #include "data/unproject.h"
 #include "data/validate.h"
 #include "tests/data/synthetic_scene.h"
+#include "tests/robots/small_robot.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
@@ -141,6 +143,40 @@ TEST_F(SceneEpisodeTest, InputHasHistoryAndPlan) {
   const auto plan = MakePlannedActions(*episode, options, 8);
   ASSERT_EQ(plan->row_count, 1);           // the episode ends at step 3
   EXPECT_FLOAT_EQ(plan->values[0], 0.4f);  // commanded for step 3
+}
+
+/// The joints of the episode's table, the other way round.
+Robot RobotWithGripFirst() {
+  Robot robot = testing::SmallRobot();
+  robot.links[1].joint.name = "joint_1";
+  robot.links[2].joint = {};
+  robot.columns = {3, 1};
+  return robot;
+}
+
+TEST_F(SceneEpisodeTest, RowsStandInTheOrderOfTheRobotThatCounts) {
+  const auto episode = EpisodeReader::Open(path_);
+  SceneInputOptions options;
+  options.newest_step = 2;
+  options.robot = std::make_shared<const Robot>(RobotWithGripFirst());
+  const auto input = Must(MakeSceneInput(*episode, options));
+  const auto plan = Must(MakePlannedActions(*episode, options, 1));
+  EXPECT_EQ(input.robot, options.robot);
+  for (const ActionSequence* rows : {&input.history_actions, &plan}) {
+    ASSERT_EQ(rows->column_count, 2);
+    const bool is_plan = rows == &plan;
+    const NumberTable& table = is_plan ? episode->actions() : episode->states();
+    const double* const row = table.values.data() + (is_plan ? 3 : 1) * table.column_count;
+    ASSERT_NE(row[0], row[1]);
+    EXPECT_FLOAT_EQ(rows->values[0], static_cast<float>(row[1]));
+    EXPECT_FLOAT_EQ(rows->values[1], static_cast<float>(row[0]));
+  }
+
+  Robot other = RobotWithGripFirst();
+  other.links[1].joint.name = "elbow";
+  options.robot = std::make_shared<const Robot>(std::move(other));
+  EXPECT_EQ(MakeSceneInput(*episode, options).status().reason(), "ACTION_SHAPE");
+  EXPECT_EQ(MakePlannedActions(*episode, options, 1).status().reason(), "ACTION_SHAPE");
 }
 
 TEST_F(SceneEpisodeTest, BadChoicesAreNamed) {

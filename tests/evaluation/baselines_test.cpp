@@ -158,8 +158,7 @@ TEST_F(BaselinesTest, ARobotThatDoesNotFitTheRowsIsRefused) {
   request_.robot = std::make_shared<const Robot>(std::move(other));
   const EpisodeReader episode = Write({.is_robot = true});
   metadata_ = *MetadataWithoutModel(episode.manifest(), {});
-  const PredictionTask task = *MakePredictionTask(episode, metadata_, request_);
-  const Status status = CommandedMotion(episode, task).status();
+  const Status status = MakePredictionTask(episode, metadata_, request_).status();
   EXPECT_EQ(status.reason(), reason::ACTION_SHAPE);
   EXPECT_THAT(status.message(), HasSubstr("slide_m"));
 }

@@ -56,17 +56,23 @@ inline void WritePlateFrames(const PaintedPlane& plane, EpisodeWriter* writer) {
   }
 }
 
+/// Which order the columns of the tables have.
+enum class PlateColumns { kOfRobot, kReversed };
+
 /// Measured rows 0 to 4; commanded rows are the measured ones.
-inline NumberTable PlateRows() {
+inline NumberTable PlateRows(PlateColumns order) {
   NumberTable rows{kPlateSteps, 2, {}};
   for (int step = 0; step < kPlateSteps; ++step) {
-    rows.values.insert(rows.values.end(), {kPlateTurnRad * step, kPlateSlideM * step});
+    double row[] = {kPlateTurnRad * step, kPlateSlideM * step};
+    if (order == PlateColumns::kReversed) std::swap(row[0], row[1]);
+    rows.values.insert(rows.values.end(), row, row + 2);
   }
   return rows;
 }
 
 /// Returns the episode's folder. Without `with_folder` nothing describes the robot.
-inline std::string WritePlateEpisode(const std::string& directory, bool with_folder = true) {
+inline std::string WritePlateEpisode(const std::string& directory, bool with_folder = true,
+                                     PlateColumns order = PlateColumns::kOfRobot) {
   const PaintedPlane plane;
   const Robot robot = TwoPlates();
   EpisodeManifest manifest;
@@ -90,6 +96,7 @@ inline std::string WritePlateEpisode(const std::string& directory, bool with_fol
   for (const std::string& name : ColumnNames(robot)) {
     columns.push_back({name, name.ends_with("_m") ? "m" : "rad", -3, 3});
   }
+  if (order == PlateColumns::kReversed) std::reverse(columns.begin(), columns.end());
   manifest.actions = manifest.states = MotionTable{"", ActionKind::kJointPositions, columns};
   const EncodedRobot encoded = EncodeRobot(robot).value();
   manifest.robot = RobotInfo{robot.name, "", {}, "", ""};
@@ -105,9 +112,9 @@ inline std::string WritePlateEpisode(const std::string& directory, bool with_fol
     INTERLACER_CHECK(status.ok(), status.ToString());
   }
   WritePlateFrames(plane, writer->get());
-  INTERLACER_CHECK(
-      (*writer)->WriteActions(PlateRows()).ok() && (*writer)->WriteStates(PlateRows()).ok(),
-      "tables");
+  const NumberTable rows = PlateRows(order);
+  INTERLACER_CHECK((*writer)->WriteActions(rows).ok() && (*writer)->WriteStates(rows).ok(),
+                   "tables");
   const Status status = (*writer)->Finish();
   INTERLACER_CHECK(status.ok(), status.ToString());
   return directory;

@@ -100,6 +100,16 @@ TEST_F(ExactRobotTraining, SamplesHoldPosesAndAttachments) {
   EXPECT_TRUE(Draw(learned).newer.links.empty());
 }
 
+TEST_F(ExactRobotTraining, JointsAreTakenByNameWhateverOrderTheTablesHave) {
+  const std::string reversed =
+      testing::WritePlateEpisode(root_ + "/reversed", true, testing::PlateColumns::kReversed);
+  const TrainingSample expected = Draw(ExactOptions("unused", 1, plates_));
+  const TrainingSample sample = Draw(ExactOptions("unused", 1, reversed));
+  ASSERT_EQ(sample.robot_rows.link_poses.size(), expected.robot_rows.link_poses.size());
+  EXPECT_EQ(sample.robot_rows.link_poses, expected.robot_rows.link_poses);
+  EXPECT_EQ(sample.newer.links, expected.newer.links);
+}
+
 TEST_F(ExactRobotTraining, OnlyWhatTheNetworkMovesHasAPrice) {
   const TrainOptions options = ExactOptions("unused", 1, plates_);
   const TrainingSample sample = Draw(options);
