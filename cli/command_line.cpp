@@ -12,6 +12,7 @@
 #include "cli/color.h"
 #include "cli/effective_config.h"
 #include "cli/interrupt.h"
+#include "cli/option_checks.h"
 #include "cli/verb.h"
 #include "cli/verbs/verbs.h"
 #include "common/log.h"
@@ -109,6 +110,7 @@ int RunCommandLine(int argc, char** argv) {
   app.set_help_all_flag("--help-all", "Help of every verb");
   AddCommonOptions(&app, &common);
   AddVerbs(&app, &verbs);
+  ReadIntegersInDecimal(&app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {

@@ -42,19 +42,21 @@ std::string ValueText(const CLI::Option& option) {
   return "[" + list + "]";
 }
 
-/// Names that the file given by --config sets in `section`; "" holds the common options.
+/// Names that the file given by --config sets in `section`, such as "robot.make"; "" holds the
+/// common options.
 std::set<std::string> NamesInFile(const CLI::App& app, const std::string& section) {
   std::set<std::string> names;
   const CLI::Option* config = app.get_config_ptr();
   if (config == nullptr || config->count() == 0) return names;
   for (const CLI::ConfigItem& item :
        app.get_config_formatter_base()->from_file(config->results().front())) {
-    if ((item.parents.empty() ? "" : item.parents.front()) == section) names.insert(item.name);
+    if (CLI::detail::join(item.parents, ".") == section) names.insert(item.name);
   }
   return names;
 }
 
-std::string SectionText(const CLI::App& section, const std::set<std::string>& in_file,
+/// The options of a verb, and of its groups, which have no name.
+std::string OptionsText(const CLI::App& section, const std::set<std::string>& in_file,
                         const std::vector<std::string>& arguments) {
   std::string text;
   for (const CLI::Option* option : section.get_options()) {
@@ -73,18 +75,29 @@ std::string SectionText(const CLI::App& section, const std::set<std::string>& in
                                                        : "flag";
     text += name + " = " + ValueText(*option) + "  # " + source + "\n";
   }
+  const auto is_group = [](const CLI::App* below) { return below->get_name().empty(); };
+  for (const CLI::App* group : section.get_subcommands(is_group)) {
+    text += OptionsText(*group, in_file, arguments);
+  }
+  return text;
+}
+
+/// `section` and the verbs chosen below it, each under a heading such as [robot.make].
+std::string SectionsText(const CLI::App& app, const CLI::App& section, const std::string& path,
+                         const std::vector<std::string>& arguments) {
+  std::string text = OptionsText(section, NamesInFile(app, path), arguments);
+  if (!path.empty() && !text.empty()) text = "\n[" + path + "]\n" + text;
+  for (const CLI::App* verb : section.get_subcommands()) {
+    const std::string& name = verb->get_name();
+    text += SectionsText(app, *verb, path.empty() ? name : path + "." + name, arguments);
+  }
   return text;
 }
 
 }  // namespace
 
 std::string EffectiveConfigText(const CLI::App& app, const std::vector<std::string>& arguments) {
-  std::string text = SectionText(app, NamesInFile(app, ""), arguments);
-  for (const CLI::App* verb : app.get_subcommands()) {
-    text += "\n[" + verb->get_name() + "]\n" +
-            SectionText(*verb, NamesInFile(app, verb->get_name()), arguments);
-  }
-  return text;
+  return SectionsText(app, app, "", arguments);
 }
 
 }  // namespace interlacer::cli

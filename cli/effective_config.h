@@ -1,7 +1,8 @@
 #pragma once
 
-/// What `--print-config` prints: the common options and those of the chosen verb, each with its
-/// value and where it came from. The text is itself a file for `--config`. Pure, thread-safe.
+/// What `--print-config` prints: the common options and those of the chosen verb, also one below
+/// another, each with its value and where it came from. The text is itself a file for `--config`.
+/// Pure, thread-safe.
 
 #include <string>
 #include <vector>
