@@ -34,6 +34,15 @@ Status CheckNoOutput(const std::string& path, bool force) {
       .WithField(path);
 }
 
+Status CheckInputsOutside(const std::string& output, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    if (input.empty() || !LiesIn(input, output)) continue;
+    return Mismatch(reason::ARGUMENT_INVALID, "--output",
+                    "a folder without the input " + input + ", which would be deleted", output);
+  }
+  return Status::Ok();
+}
+
 OutputFolder::OutputFolder(fs::path target, fs::path partial, std::string marker_file, bool force)
     : target_(std::move(target)),
       partial_(std::move(partial)),
@@ -54,7 +63,7 @@ OutputFolder::~OutputFolder() {
 }
 
 StatusOr<OutputFolder> OutputFolder::Create(const std::string& path, const std::string& marker_file,
-                                            bool force) {
+                                            bool force, const std::vector<std::string>& inputs) {
   // "out/" and "out" are one folder.
   fs::path target = fs::path(path).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();
@@ -62,6 +71,7 @@ StatusOr<OutputFolder> OutputFolder::Create(const std::string& path, const std::
     return Mismatch(reason::ARGUMENT_INVALID, "--output", "a folder to create", path);
   }
   INTERLACER_RETURN_IF_ERROR(CheckNoOutput(target.string(), force));
+  INTERLACER_RETURN_IF_ERROR(CheckInputsOutside(target.string(), inputs));
   INTERLACER_RETURN_IF_ERROR(CheckReplaceable(target.string(), marker_file));
   const fs::path partial = target.parent_path() / ("." + target.filename().string() + ".partial");
   std::error_code error;

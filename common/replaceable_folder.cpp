@@ -67,11 +67,11 @@ Status ReplaceFolder(const std::string& fresh, const std::string& path,
                     (target.parent_path() / ("." + target.filename().string() + ".old")).string());
 }
 
-bool AreNested(const std::string& a, const std::string& b) {
-  const fs::path first = Canonical(a), second = Canonical(b);
-  const auto [at_first, at_second] =
-      std::mismatch(first.begin(), first.end(), second.begin(), second.end());
-  return at_first == first.end() || at_second == second.end();
+bool LiesIn(const std::string& path, const std::string& folder) {
+  const fs::path inner = Canonical(path), outer = Canonical(folder);
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
 }
+
+bool AreNested(const std::string& a, const std::string& b) { return LiesIn(a, b) || LiesIn(b, a); }
 
 }  // namespace interlacer

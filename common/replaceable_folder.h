@@ -24,7 +24,10 @@ Status MoveFolder(const std::string& fresh, const std::string& path, const std::
 Status ReplaceFolder(const std::string& fresh, const std::string& path,
                      const std::string& marker_file);
 
-/// Whether one path is the other or lies in it, links followed as far as the paths exist.
+/// Whether `path` is the folder or lies in it, links followed as far as the paths exist.
+bool LiesIn(const std::string& path, const std::string& folder);
+
+/// Whether one path lies in the other.
 bool AreNested(const std::string& a, const std::string& b);
 
 }  // namespace interlacer

@@ -127,9 +127,9 @@ StatusOr<ExitCode> RunCompare(const CompareArguments& arguments, const VerbConte
   const nlohmann::ordered_json json = ComparisonToJson(input.variants);
   const std::string summary = SummaryText(input.variants);
   if (!arguments.output.empty()) {
-    INTERLACER_ASSIGN_OR_RETURN(
-        OutputFolder folder,
-        OutputFolder::Create(arguments.output, kComparisonFile, arguments.force));
+    INTERLACER_ASSIGN_OR_RETURN(OutputFolder folder,
+                                OutputFolder::Create(arguments.output, kComparisonFile,
+                                                     arguments.force, arguments.results));
     input.title = "Comparison on " + results[0].dataset_name;
     input.command = context.command_line();
     input.created_time = CurrentTimeRfc3339();

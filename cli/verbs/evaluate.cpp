@@ -90,8 +90,11 @@ StatusOr<ExitCode> MergeParts(const EvaluateOptions& options,
   INTERLACER_ASSIGN_OR_RETURN(Results merged, MergeResults(parts, ids));
   merged.command = context.command_line();
   merged.created_time = CurrentTimeRfc3339();
-  INTERLACER_ASSIGN_OR_RETURN(OutputFolder folder,
-                              OutputFolder::Create(options.output, kResultsFile, options.force));
+  std::vector<std::string> inputs = options.parts;
+  inputs.push_back(options.dataset);
+  INTERLACER_ASSIGN_OR_RETURN(
+      OutputFolder folder,
+      OutputFolder::Create(options.output, kResultsFile, options.force, inputs));
   for (const std::string& id : ids) {
     const fs::path frames = fs::path("frames") / id;
     const auto part = std::find_if(options.parts.begin(), options.parts.end(), [&](const auto& p) {

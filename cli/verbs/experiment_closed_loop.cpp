@@ -88,8 +88,8 @@ StatusOr<ExitCode> RunClosedLoop(const ClosedLoopArguments& arguments, const Ver
     INTERLACER_ASSIGN_OR_RETURN(backend, BackendOf(arguments));
   }
   INTERLACER_ASSIGN_OR_RETURN(
-      OutputFolder folder,
-      OutputFolder::Create(arguments.output, kClosedLoopFile, arguments.force));
+      OutputFolder folder, OutputFolder::Create(arguments.output, kClosedLoopFile, arguments.force,
+                                                {arguments.journal, arguments.backend.model_dir}));
   ClosedLoopStudy study;
   study.options = arguments.options;
   study.options.least_gain_m = least_gain_m;

@@ -80,8 +80,9 @@ StatusOr<ExitCode> RunPlanner(const PlannerArguments& arguments, const VerbConte
       const BackendOptions chosen,
       WithShippedModel(arguments.backend, scenes.front().episode_dirs.front(), context));
   INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<RolloutBackend> backend, MakeBackend(chosen));
-  INTERLACER_ASSIGN_OR_RETURN(
-      OutputFolder folder, OutputFolder::Create(arguments.output, kPlannerFile, arguments.force));
+  INTERLACER_ASSIGN_OR_RETURN(OutputFolder folder,
+                              OutputFolder::Create(arguments.output, kPlannerFile, arguments.force,
+                                                   {arguments.data, chosen.model_dir}));
   PlannerStudy study;
   INTERLACER_RETURN_IF_ERROR(RankScenes(arguments, scenes, backend.get(), context, &study));
   const ModelMetadata& metadata = backend->metadata();

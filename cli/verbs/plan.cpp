@@ -114,6 +114,9 @@ StatusOr<ExitCode> RunPlan(PlanArguments arguments, const VerbContext& context) 
     return Mismatch(reason::ARGUMENT_INVALID, "--fan-out", "--server beside it", "none");
   }
   INTERLACER_RETURN_IF_ERROR(CheckNoOutput(arguments.output, arguments.force));
+  INTERLACER_RETURN_IF_ERROR(CheckInputsOutside(
+      arguments.output, {arguments.episode, arguments.cost_file, arguments.initial_file,
+                         arguments.robot_dir, arguments.backend.model_dir}));
   INTERLACER_ASSIGN_OR_RETURN(const CostFile costs, ReadCosts(arguments.cost_file));
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(arguments.episode));
   INTERLACER_ASSIGN_OR_RETURN(arguments.request.robot, ReadRobotOption(arguments.robot_dir));

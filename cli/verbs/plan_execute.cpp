@@ -94,7 +94,8 @@ StatusOr<ExitCode> RunExecutedPlans(PlanArguments arguments, const VerbContext& 
     options.height_px = metadata.cameras.front().height_px;
   }
   INTERLACER_ASSIGN_OR_RETURN(OutputFolder folder,
-                              OutputFolder::Create(arguments.output, kPlanFile, arguments.force));
+                              OutputFolder::Create(arguments.output, kPlanFile, arguments.force,
+                                                   {arguments.cost_file, chosen.model_dir}));
   INTERLACER_ASSIGN_OR_RETURN(const std::unique_ptr<sim::Trial> trial, sim::MakeTrial(options));
   const Vec3d first_m = trial->ObjectM();
   PlannerOptions& planner = arguments.planner;

@@ -212,7 +212,10 @@ std::string ViewsText(const PredictionRequest& request) {
 }
 
 StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context) {
+  const std::vector<std::string> inputs = {options.episode, options.actions_file, options.robot_dir,
+                                           options.backend.model_dir};
   INTERLACER_RETURN_IF_ERROR(CheckNoOutput(options.output, options.force));
+  INTERLACER_RETURN_IF_ERROR(CheckInputsOutside(options.output, inputs));
   options.request.paint_outside_white = options.background != "none";
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader recording, EpisodeReader::Open(options.episode));
   if (!options.actions_file.empty() && !recording.manifest().states &&

@@ -1,6 +1,5 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -18,8 +17,6 @@
 
 namespace interlacer::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::size_t kPoseNumbers = 7;
 
@@ -79,8 +76,9 @@ StatusOr<std::vector<Transform>> BasePoses(const MakeArguments& arguments) {
   return poses;
 }
 
-StatusOr<Robot> MakeFromModels(const MakeArguments& arguments, const VerbContext& context,
-                               std::vector<std::string>* notes) {
+/// Several models in one tree are called `folder_name` where the user gives no name.
+StatusOr<Robot> MakeFromModels(const MakeArguments& arguments, const std::string& folder_name,
+                               const VerbContext& context, std::vector<std::string>* notes) {
   const std::size_t count = arguments.models.size();
   if (arguments.prefixes.size() != (count == 1 ? 0 : count)) {
     return CountError("--prefix", count == 1 ? 0 : count, arguments.prefixes.size());
@@ -96,16 +94,21 @@ StatusOr<Robot> MakeFromModels(const MakeArguments& arguments, const VerbContext
     robots.push_back(std::move(made.robot));
   }
   if (count == 1) return std::move(robots[0]);
-  const std::string folder_name = fs::path(arguments.output).lexically_normal().filename().string();
   return JoinRobots(arguments.make.name.empty() ? folder_name : arguments.make.name, robots,
                     arguments.prefixes);
 }
 
 StatusOr<ExitCode> RunMake(const MakeArguments& arguments, const VerbContext& context) {
-  INTERLACER_ASSIGN_OR_RETURN(OutputFolder output,
-                              OutputFolder::Create(arguments.output, kRobotFile, arguments.force));
+  std::vector<std::string> inputs = arguments.models;
+  for (const auto* more : {&arguments.base_files, &arguments.make.package_paths}) {
+    inputs.insert(inputs.end(), more->begin(), more->end());
+  }
+  INTERLACER_ASSIGN_OR_RETURN(
+      OutputFolder output,
+      OutputFolder::Create(arguments.output, kRobotFile, arguments.force, inputs));
   std::vector<std::string> notes;
-  INTERLACER_ASSIGN_OR_RETURN(const Robot made, MakeFromModels(arguments, context, &notes));
+  INTERLACER_ASSIGN_OR_RETURN(const Robot made,
+                              MakeFromModels(arguments, output.name(), context, &notes));
   INTERLACER_RETURN_IF_ERROR(WriteRobot(made, output.partial().string()));
   INTERLACER_ASSIGN_OR_RETURN(const Robot robot, ReadRobot(output.partial().string()));
   INTERLACER_RETURN_IF_ERROR(output.Commit());
@@ -246,11 +249,12 @@ void AddShow(CLI::App* robot, VerbTable* verbs) {
       ->check(CLI::Range(16, 4096));
   verb->add_option("--azimuth", arguments->view.azimuth_deg,
                    "Viewer's direction from +x towards +y, degrees")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(FiniteNumber());
   verb->add_option("--elevation", arguments->view.elevation_deg,
                    "Viewer's height above the floor, degrees")
       ->capture_default_str()
-      ->check(CLI::Range(-90, 90));
+      ->check(NumberBetween(-90, 90));
   verb->add_flag("--force", arguments->force, "Replace an existing picture");
   verbs->Add(verb, [arguments](const VerbContext& context) {
     arguments->view.height_px = arguments->view.width_px;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/option_checks.h"
+#include "cli/output.h"
 #include "cli/verbs/verbs.h"
 #include "common/device.h"
 #include "common/file_io.h"
@@ -16,6 +17,7 @@
 #include "model/config.h"
 #include "model/cuda/built_backend.h"
 #include "model/training/distributed/environment.h"
+#include "model/training/run_folder.h"
 #include "model/training/trainer.h"
 
 namespace interlacer::cli {
@@ -130,6 +132,11 @@ bool PredictsSteps(const TrainingConfig& training) {
 }
 
 StatusOr<ExitCode> RunTrain(const TrainArguments& arguments, const VerbContext& context) {
+  if (arguments.force) {
+    INTERLACER_RETURN_IF_ERROR(
+        CheckInputsOutside(RunPaths{arguments.output}.checkpoint(),
+                           {arguments.initial_checkpoint, arguments.initial_appearance}));
+  }
   SetThreadCount(arguments.threads);
   TrainOptions options;
   INTERLACER_ASSIGN_OR_RETURN(options.config, ReadRunConfig(arguments.config));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/file_io.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 
 namespace interlacer::cli {
@@ -76,6 +77,23 @@ TEST_F(OutputFolderTest, ForceKeepsFoldersOfOthers) {
   fs::remove_all(Target());
   fs::create_directories(Target());
   EXPECT_TRUE(OutputFolder::Create(Target(), kMarker, true).ok());  // empty
+}
+
+// fm-37
+TEST_F(OutputFolderTest, ForceKeepsTheInputs) {
+  const fs::path input = fs::path(Target()) / "models/arm.urdf";
+  fs::create_directories(input.parent_path());
+  std::ofstream(fs::path(Target()) / kMarker) << R"({"schema": "interlacer.robot"})";
+  std::ofstream(input) << "mine";
+  const std::string beside = Target() + "_of_another";
+  for (const std::string& path : {Target(), Target() + "/", input.parent_path().string()}) {
+    const Status refused =
+        OutputFolder::Create(path, kMarker, true, {"", beside, input.string()}).status();
+    EXPECT_EQ(refused.reason(), reason::ARGUMENT_INVALID) << path;
+    EXPECT_THAT(refused.message(), HasSubstr(input.string()));
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(root_), fs::directory_iterator()), 1);
+  EXPECT_TRUE(OutputFolder::Create(Target(), kMarker, true, {"", beside, root_.string()}).ok());
 }
 
 TEST_F(OutputFolderTest, RefusesPathsThatAreNoNewFolder) {

@@ -238,6 +238,26 @@ TEST(Program, ForceDeletesOnlyWhatTheVerbItselfHasWritten) {
   EXPECT_EQ(RunProgram(evaluate + " --force").exit_code, 4) << "allowed, but there is no server";
 }
 
+// fm-37
+TEST(Program, ForceKeepsARecordingThatLiesInTheOutput) {
+  const TempFolder folder;
+  const std::string out = folder.File("out"), plane = out + "/plane";
+  ASSERT_TRUE(testing::WritePaintedPlane(plane).ok());
+  std::ofstream(out + "/prediction.json") << R"({"schema": "interlacer.prediction"})";
+  const ProgramResult refused =
+      RunProgram("predict " + plane + " -o " + out + " --force --server 127.0.0.1:1");
+  EXPECT_EQ(refused.exit_code, 2) << refused.err;
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("--output"), HasSubstr(plane)));
+  EXPECT_TRUE(std::filesystem::exists(plane + "/manifest.json"));
+  std::filesystem::create_directories(out + "/checkpoint");
+  std::ofstream(out + "/run.json") << "{}";
+  EXPECT_EQ(
+      RunProgram("train --data " + plane + " -o " + out + " --force --init " + out + "/checkpoint")
+          .exit_code,
+      2);
+  EXPECT_TRUE(std::filesystem::exists(out + "/checkpoint"));
+}
+
 TEST(Program, AShardDoesNotBeginTheStudyOfAllAnew) {
   const ProgramResult refused =
       RunProgram("experiment hdvpd --data D --runs R -o O --force --shard 1/2");
@@ -266,6 +286,46 @@ TEST(Program, ConfigFileBelowFlagsAboveDefaults) {
   const std::regex source("# (flag|file|default)\n");
   EXPECT_EQ(std::regex_replace(repeated, source, "\n"),
             std::regex_replace(printed.out, source, "\n"));
+}
+
+TEST(Program, ConfigOfVerbsBelowVerbsAndOfGroupsIsWhole) {
+  const TempFolder folder;
+  const std::string file = folder.File("interlacer.toml");
+  std::ofstream(file) << "[robot.make]\nseed = 7\n";
+  const ProgramResult made =
+      RunProgram("robot make a.urdf b.urdf -o R --print-config --config " + file);
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  for (const char* line :
+       {"[robot.make]\n", "models = [\"a.urdf\", \"b.urdf\"]  # flag\n", "output = \"R\"  # flag\n",
+        "seed = \"7\"  # file\n", "points-per-link = ", "# name is not set\n"}) {
+    EXPECT_THAT(made.out, HasSubstr(line));
+  }
+  std::ofstream(file) << made.out;
+  const std::string again = RunProgram("robot make --print-config --config " + file).out;
+  EXPECT_THAT(again, HasSubstr("models = [\"a.urdf\", \"b.urdf\"]  # file\n"));
+  EXPECT_THAT(again, HasSubstr("seed = \"7\"  # file\n"));
+
+  std::ofstream(file) << "[plan]\nepisode = \"E\"\n";
+  const std::string plan = RunProgram("plan --print-config --config " + file).out;
+  EXPECT_THAT(plan,
+              AllOf(HasSubstr("episode = \"E\"  # file\n"), HasSubstr("# simulate is not set\n")));
+}
+
+TEST(Program, IntegersAreDecimalAndWithinTheirRange) {
+  const std::string simulate = "simulate -o x --print-config ";
+  const ProgramResult padded = RunProgram(simulate + "--seed 000123 --episodes 010");
+  ASSERT_EQ(padded.exit_code, 0) << padded.err;
+  EXPECT_THAT(padded.out, AllOf(HasSubstr("seed = \"123\""), HasSubstr("episodes = \"10\"")));
+  const ProgramResult largest = RunProgram(simulate + "--seed 18446744073709551615");
+  EXPECT_THAT(largest.out, HasSubstr("seed = \"18446744073709551615\""));
+  for (const std::string& arguments :
+       {simulate + "--seed 18446744073709551616", simulate + "--seed 0x10", simulate + "--seed 1.5",
+        simulate + "--episodes 99999999999", std::string("train --data x -o y --seed -1"),
+        std::string("predict x -o y --seed 9223372036854775808")}) {
+    EXPECT_EQ(RunProgram(arguments).exit_code, 2) << arguments;
+  }
+  EXPECT_THAT(RunProgram("train --data x -o y --seed -1").err,
+              AllOf(HasSubstr("--seed"), HasSubstr("from 0 to 18446744073709551615, got -1")));
 }
 
 TEST(Program, ConfigMistakesAreTwo) {

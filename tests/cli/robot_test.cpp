@@ -59,17 +59,23 @@ TEST_F(RobotVerb, MakesAFolderThatShowDescribesAndDraws) {
 }
 
 TEST_F(RobotVerb, TwoArmsStandWhereTheyArePut) {
-  const auto made = RunVerb({"robot", "make", urdf_, urdf_, "-o", robot_, "--prefix", "left_",
+  const auto made = RunVerb({"robot", "make", urdf_, urdf_, "-o", robot_ + "/", "--prefix", "left_",
                              "right_", "--base-pose", "-0.5,0,0,0,0,0,1,0.5,0,0,0,0,1,0"});
   ASSERT_EQ(made.exit_code, 0) << made.err;
   const auto shown = RunVerb({"robot", "show", robot_});
   EXPECT_THAT(shown.out, AllOf(HasSubstr("left_shoulder"), HasSubstr("right_wrist")));
+  const auto json = ParseJson(RunVerb({"robot", "show", robot_, "--json"}).out, "stdout");
+  EXPECT_EQ((*json)["name"], "arm") << "after the folder";
 }
 
 TEST_F(RobotVerb, NothingIsReplacedUnasked) {
   ASSERT_EQ(RunVerb({"robot", "make", urdf_, "-o", robot_}).exit_code, 0);
   EXPECT_EQ(RunVerb({"robot", "make", urdf_, "-o", robot_}).exit_code, 8);
   EXPECT_EQ(RunVerb({"robot", "make", urdf_, "-o", robot_, "--force"}).exit_code, 0);
+  const std::string inside = robot_ + "/arm.urdf";
+  std::ofstream(inside) << kArm;
+  EXPECT_EQ(RunVerb({"robot", "make", inside, "-o", robot_, "--force"}).exit_code, 2);
+  EXPECT_TRUE(std::filesystem::exists(inside));
   const std::string picture = folder_.File("arm.png");
   EXPECT_EQ(RunVerb({"robot", "show", robot_, "-o", picture}).exit_code, 0);
   EXPECT_EQ(RunVerb({"robot", "show", robot_, "-o", picture}).exit_code, 8);
@@ -89,6 +95,18 @@ TEST_F(RobotVerb, RefusalsNameWhatIsWrongAndLeaveNothing) {
   const auto shown = RunVerb({"robot", "show", robot_, "--joints", "shoulder=2.1"});
   EXPECT_EQ(shown.exit_code, 3);
   EXPECT_THAT(shown.err, AllOf(HasSubstr("shoulder"), HasSubstr("from -1 to 2"), HasSubstr("2.1")));
+  const std::string picture = folder_.File("arm.png");
+  const testing::Words draw = {"robot", "show", robot_, "-o", picture};
+  for (const testing::Words& view : std::vector<testing::Words>{
+           {"--azimuth", "nan"}, {"--azimuth", "inf"}, {"--elevation", "90.5"}}) {
+    testing::Words refused = draw;
+    refused.insert(refused.end(), view.begin(), view.end());
+    EXPECT_EQ(RunVerb(refused).exit_code, 2) << view[0] << " " << view[1];
+  }
+  EXPECT_FALSE(std::filesystem::exists(picture));
+  const auto between = RunVerb(
+      {"robot", "show", robot_, "-o", picture, "--elevation", "22.5", "--azimuth", "-30.5"});
+  EXPECT_EQ(between.exit_code, 0) << between.err;
 }
 
 }  // namespace
