@@ -1,5 +1,6 @@
 #include <mujoco/mujoco.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -213,12 +214,21 @@ class MjcfReader {
     }
   }
 
+  /// As MuJoCo draws it: the material's where the geom has no colour of its own.
+  float OpacityOf(int geom) const {
+    constexpr float kNoColor[] = {0.5f, 0.5f, 0.5f, 1};
+    const float* const own = model_->geom_rgba + 4 * geom;
+    const int material = model_->geom_matid[geom];
+    const bool is_of_material = material >= 0 && std::equal(own, own + 4, kNoColor);
+    return is_of_material ? model_->mat_rgba[4 * material + 3] : own[3];
+  }
+
   bool IsShown(int geom) const {
     const int type = model_->geom_type[geom];
     const bool has_surface = type == mjGEOM_SPHERE || type == mjGEOM_CAPSULE ||
                              type == mjGEOM_ELLIPSOID || type == mjGEOM_CYLINDER ||
                              type == mjGEOM_BOX || type == mjGEOM_MESH;
-    return has_surface && model_->geom_rgba[4 * geom + 3] > 0;
+    return has_surface && OpacityOf(geom) > 0;
   }
 
   bool Collides(int geom) const {

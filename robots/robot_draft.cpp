@@ -130,6 +130,7 @@ void RobotDraft::Hold(int link, double value) {
   joint.type = JointType::kFixed;
   joint.axis = {0, 0, 1};
   joint.limits.reset();
+  joint.max_speed.reset();
   joint.mimic.reset();
   rest_values[link] = value;
 }

@@ -1,5 +1,6 @@
 #include <mujoco/mujoco.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -213,6 +214,22 @@ TEST(Mjcf, VisualGeomsComeBeforeThoseThatCollide) {
   }
   EXPECT_EQ(of_visual, 300u);
   EXPECT_THAT(made.notes, Contains(AllOf(HasSubstr("'lever'"), HasSubstr("collision"))));
+}
+
+TEST(Mjcf, GeomsOfAnInvisibleMaterialHaveNoPoints) {
+  const TempFolder folder;
+  const auto farthest_m = [&](const std::string& color) {
+    const auto made =
+        Must(Make(folder,
+                  "<asset><material name='glass' rgba='1 0 0 0'/></asset><worldbody><body name='b'>"
+                  "<geom size='0.1'/><geom size='0.1' pos='5 0 0' material='glass' " +
+                      color + "/></body></worldbody>"));
+    float most_m = 0;
+    for (const Vec3f& p : made.robot.surface.positions_m) most_m = std::max(most_m, p[0]);
+    return most_m;
+  };
+  EXPECT_LT(farthest_m(""), 1);
+  EXPECT_GT(farthest_m("rgba='0 1 0 1'"), 4) << "a colour of its own counts";
 }
 
 TEST(Mjcf, BallJointsAreRefusedAndFreeOnesHeld) {

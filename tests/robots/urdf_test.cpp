@@ -130,6 +130,28 @@ TEST(Urdf, SpeedsAreKeptWhereTheyAreAskedForAndStated) {
   }
 }
 
+TEST(Urdf, AJointThatIsHeldHasNoSpeed) {
+  const TempFolder folder;
+  const std::string turns =
+      "<axis xyz='0 0 1'/><limit lower='-1' upper='2' effort='1' velocity='2.5'/>";
+  const std::string stuck =
+      "<axis xyz='0 0 1'/><limit lower='1' upper='1' effort='1' velocity='2.5'/>";
+  const std::string model = Link("base", Box("0.2 0.4 0.6")) + Link("arm", Box("0.2 0.4 0.6")) +
+                            Link("hand", Box("0.2 0.4 0.6")) + Link("tip", Box("0.2 0.4 0.6")) +
+                            Joint("a", "revolute", "base", "arm", turns) +
+                            Joint("b", "revolute", "arm", "hand", turns) +
+                            Joint("c", "revolute", "hand", "tip", stuck);
+  MakeRobotOptions options;
+  options.max_speeds = true;
+  options.columns = {"a"};
+  const auto made = Must(Make(folder, model, options));
+  EXPECT_EQ(made.robot.links[1].joint.max_speed, 2.5);
+  for (const int held : {2, 3}) {
+    EXPECT_EQ(made.robot.links[held].joint.type, JointType::kFixed);
+    EXPECT_FALSE(made.robot.links[held].joint.max_speed);
+  }
+}
+
 TEST(Urdf, PointsLieEvenlyAndTheirFirstOnesToo) {
   const TempFolder folder;
   const auto made = Must(Make(folder, Link("base", Box("1 1 1"))));
