@@ -80,6 +80,7 @@ class LoadRun {
       const Status status = call_(times.priority, [&] {
         if (times.first_s == 0) times.first_s = SecondsSince(due->time);
       });
+      if (status.code() == StatusCode::kCancelled && stop_.stop_requested()) return;
       times.whole_s = SecondsSince(due->time);
       if (!status.ok()) {
         times.error = status.reason().empty() ? std::string(StatusCodeName(status.code()))

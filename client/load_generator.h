@@ -45,7 +45,8 @@ struct LoadReport {
 using LoadCall =
     std::function<Status(RequestPriority priority, const std::function<void()>& on_message)>;
 
-/// A stop request ends the sending; calls in flight end as `call` ends them.
+/// A stop request ends the sending; calls in flight end as `call` ends them, and those that are
+/// cancelled then are no part of the report.
 LoadReport RunLoad(const LoadOptions& options, const LoadCall& call,
                    const std::function<void(const LoadReport& so_far)>& on_end,
                    const std::stop_token& stop);

@@ -185,6 +185,7 @@ StatusOr<ExitCode> RunBench(BenchArguments arguments, const VerbContext& context
                   {"duration_s", report.duration_s},
                   {"by_priority", std::move(by_priority)}},
                  text);
+  if (context.stop().stop_requested()) return Cancelled("stopped");
   return answered > 0 ? kExitDone : kExitCheckFailed;
 }
 

@@ -234,6 +234,23 @@ TEST_F(ProgramsTest, LoadOnAServerIsTimedByPriority) {
   EXPECT_EQ(none.exit_code, 4) << none.err;
 }
 
+// fm-37
+TEST_F(ProgramsTest, AnInterruptedLoadIsReported) {
+  ServerProcess server(checkpoint_);
+  ChildProcess bench(
+      Interlacer({"bench", server.address(), episodes_ + "/push_block_000005", "--steps", "2",
+                  "--duration", "1000s", "--json", "--progress", "always"}));
+  // Drawn when the first call has been answered.
+  EXPECT_TRUE(Eventually(
+      [&] { return bench.Err().find("bench ") != std::string::npos || !bench.IsRunning(); }));
+  bench.Signal(SIGINT);
+  const ProcessResult stopped = bench.Wait();
+  EXPECT_EQ(stopped.exit_code, kInterrupted) << stopped.err;
+  const auto report = nlohmann::json::parse(stopped.out);
+  EXPECT_GE(report["by_priority"][0]["answered"], 1);
+  EXPECT_TRUE(report["by_priority"][0]["errors"].empty()) << stopped.out;
+}
+
 /// Load changes when an answer comes, never what it says.
 // fm-34
 TEST_F(ProgramsTest, EightClientsAtOnceGetTheBytesOfOneClient) {

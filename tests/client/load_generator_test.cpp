@@ -127,5 +127,20 @@ TEST(LoadGenerator, AStopEndsTheWaitForTheNextCall) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
 }
 
+TEST(LoadGenerator, CallsThatAStopCancelsAreNoErrors) {
+  std::stop_source stop;
+  int number = 0;
+  const LoadReport report = RunLoad(
+      {.client_count = 1, .duration_s = 100000},
+      [&](RequestPriority, const std::function<void()>&) {
+        if (++number == 1) return Cancelled("by the server");
+        stop.request_stop();
+        return Cancelled("stopped");
+      },
+      kIgnore, stop.get_token());
+  ASSERT_EQ(report.calls.size(), 1u);
+  EXPECT_NE(report.calls[0].error, "") << "nobody had asked for this one's end";
+}
+
 }  // namespace
 }  // namespace interlacer
