@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
-#include <exception>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -68,17 +67,6 @@ void AddVerbs(CLI::App* app, VerbTable* verbs) {
   AddVersion(app, verbs);
 }
 
-/// Turns exceptions, which a verb's libraries may throw, into an exit code.
-StatusOr<ExitCode> RunVerb(const VerbAction& action, const VerbContext& context) {
-  try {
-    return action(context);
-  } catch (const std::bad_alloc&) {
-    return ResourceExhausted(reason::HOST_MEMORY, "out of memory");
-  } catch (const std::exception& error) {
-    return Internal(error.what());
-  }
-}
-
 std::string EnvironmentValue(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -129,7 +117,8 @@ int RunCommandLine(int argc, char** argv) {
 
   const InterruptWatcher interrupt;
   const VerbContext context(common, CommandLineText(argc, argv), interrupt.token());
-  const StatusOr<ExitCode> code = RunVerb(verbs.Chosen(), context);
+  const VerbAction action = verbs.Chosen();
+  const StatusOr<ExitCode> code = WithoutExceptions([&] { return action(context); });
   if (!std::cout.flush()) {
     PrintError(common, "stdout could not be written");
     return kExitOutputFailed;

@@ -19,6 +19,11 @@ Status LinkOrCopy(const fs::path& from, const fs::path& to) {
   return error ? CannotWrite(to.string(), error) : Status::Ok();
 }
 
+Status CannotRead(const fs::path& path, const std::error_code& error) {
+  return NotFound(reason::FILE_NOT_FOUND, path.string() + ": " + error.message())
+      .WithField(path.string());
+}
+
 }  // namespace
 
 Status MakeFolders(const fs::path& folder) {
@@ -91,14 +96,14 @@ Status OutputFolder::Take(const fs::path& from, const fs::path& relative_folder)
   std::error_code error;
   for (auto entry = fs::recursive_directory_iterator(from, error);
        !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    if (!entry->is_regular_file()) continue;
-    const fs::path relative = relative_folder / fs::relative(entry->path(), from);
+    const bool is_file = entry->is_regular_file(error);
+    if (error) return CannotRead(entry->path(), error);
+    if (!is_file) continue;
+    const fs::path relative = relative_folder / entry->path().lexically_relative(from);
     INTERLACER_ASSIGN_OR_RETURN(const std::string target, FilePath(relative.string()));
     INTERLACER_RETURN_IF_ERROR(LinkOrCopy(entry->path(), target));
   }
-  return error ? NotFound(reason::FILE_NOT_FOUND, from.string() + ": " + error.message())
-                     .WithField(from.string())
-               : Status::Ok();
+  return error ? CannotRead(from, error) : Status::Ok();
 }
 
 Status OutputFolder::Commit() {

@@ -5,6 +5,7 @@
 
 #include "cli/describe.h"
 #include "cli/output.h"
+#include "common/number_text.h"
 #include "data/dataset.h"
 #include "data/manifest.h"
 #include "data/sim/episode_export.h"
@@ -45,7 +46,7 @@ std::string CommandOf(const SimulateArguments& arguments, const SimulationJob& j
                       static_cast<unsigned long long>(*job.motion_seed));
   }
   if (arguments.sim.depth_noise_m > 0) {
-    command += Format(" --depth-noise %g", arguments.sim.depth_noise_m);
+    command += " --depth-noise " + ExactNumberText(arguments.sim.depth_noise_m);
   }
   if (arguments.sim.split != sim::Split::kTrain) {
     command += " --split " + sim::NameOf(arguments.sim.split);

@@ -6,8 +6,10 @@
 /// A verb is one file in verbs/ with one function AddX that declares its options on a subcommand
 /// and stores what to run. Data goes to stdout, messages and progress to stderr.
 
+#include <exception>
 #include <functional>
 #include <memory>
+#include <new>
 #include <nlohmann/json_fwd.hpp>
 #include <stop_token>
 #include <string>
@@ -57,6 +59,19 @@ class VerbContext {
 
 /// Runs after parsing; the exit code, or the Status that is printed and mapped to one.
 using VerbAction = std::function<StatusOr<ExitCode>(const VerbContext&)>;
+
+/// What `action` returns, a Status or StatusOr; exceptions, which its libraries may throw, become
+/// one.
+template <typename Action>
+auto WithoutExceptions(const Action& action) -> decltype(action()) {
+  try {
+    return action();
+  } catch (const std::bad_alloc&) {
+    return ResourceExhausted(reason::HOST_MEMORY, "out of memory");
+  } catch (const std::exception& error) {
+    return Internal(error.what());
+  }
+}
 
 /// Remembers which subcommand was chosen.
 class VerbTable {

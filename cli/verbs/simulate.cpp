@@ -54,8 +54,10 @@ class Factory {
     while (!context_.stop().stop_requested()) {
       const std::size_t i = next_++;
       if (i >= jobs_.size()) return;
-      StatusOr<MadeEpisode> episode = arguments_.parts.empty() ? MakeEpisode(arguments_, jobs_[i])
-                                                               : FetchEpisode(arguments_, jobs_[i]);
+      StatusOr<MadeEpisode> episode = WithoutExceptions([&] {
+        return arguments_.parts.empty() ? MakeEpisode(arguments_, jobs_[i])
+                                        : FetchEpisode(arguments_, jobs_[i]);
+      });
       const std::lock_guard lock(mutex_);
       if (!episode.ok()) {
         if (status_.ok()) status_ = episode.status();
@@ -94,7 +96,8 @@ StatusOr<ExitCode> RunSimulate(const SimulateArguments& arguments, const VerbCon
   }
   INTERLACER_RETURN_IF_ERROR(status);
   nlohmann::ordered_json json = {{"dataset", arguments.output},
-                                 {"split", sim::NameOf(arguments.sim.split)}};
+                                 {"split", sim::NameOf(arguments.sim.split)},
+                                 {"episodes", nlohmann::ordered_json::array()}};
   std::string text;
   for (const MadeEpisode& episode : factory.made()) {
     const std::string path = (fs::path(arguments.output) / episode.id).string();
@@ -113,9 +116,17 @@ std::vector<std::string> TaskWords() {
 
 /// "all" stands for every task of the mix that the arms can do.
 void ExpandTasks(int arm_count, std::vector<std::string>& tasks) {
-  if (std::find(tasks.begin(), tasks.end(), kAllTasks) == tasks.end()) return;
-  tasks = sim::MixOfTasks();
-  std::erase_if(tasks, [&](const std::string& task) { return sim::ArmsOfTask(task) > arm_count; });
+  std::vector<std::string> mix = sim::MixOfTasks();
+  std::erase_if(mix, [&](const std::string& task) { return sim::ArmsOfTask(task) > arm_count; });
+  std::vector<std::string> expanded;
+  for (const std::string& task : tasks) {
+    if (task == kAllTasks) {
+      expanded.insert(expanded.end(), mix.begin(), mix.end());
+    } else {
+      expanded.push_back(task);
+    }
+  }
+  tasks = std::move(expanded);
 }
 
 void AddSceneOptions(CLI::App* verb, SimulateArguments& arguments) {
@@ -179,9 +190,10 @@ void AddSimulate(CLI::App* app, VerbTable* verbs) {
                                            "A still control run beside each episode");
   with_still->excludes(still);
   CLI::Option* motions =
-      verb->add_option("--motions", arguments->motion_count,
-                       "So many other motions of each push_block scene, instead of its own: they "
-                       "begin with the same two steps")
+      verb->add_option(
+              "--motions", arguments->motion_count,
+              "So many other motions of each push_block or grasp_can scene, instead of its "
+              "own: they begin with the same two steps")
           ->check(AboveZero())
           ->excludes(still)
           ->excludes(with_still);

@@ -42,7 +42,7 @@ struct SimulateOptions {
   std::uint64_t seed = 0;
   bool still = false;
   /// Other motions in the scene: the arms wait for one step, so that all begin with the same two
-  /// steps, and then do what this seed says. push_block alone.
+  /// steps, and then do what this seed says. push_block and grasp_can alone.
   std::optional<std::uint64_t> motion_seed;
   int step_count = 24;
   int width_px = 320;

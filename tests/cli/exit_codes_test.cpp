@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <new>
+#include <stdexcept>
+
+#include "cli/verb.h"
+
 namespace interlacer::cli {
 namespace {
 
@@ -21,6 +26,17 @@ TEST(ExitCodes, FollowTheTable) {
   EXPECT_EQ(ExitCodeOf(FailedPrecondition(reason::FILE_UNWRITABLE, "")), 8);
   EXPECT_EQ(ExitCodeOf(Internal("")), 70);
   EXPECT_EQ(ExitCodeOf(Cancelled("")), 130);
+}
+
+TEST(ExitCodes, ExceptionsBecomeAStatus) {
+  const auto thrown = [](const auto& error) {
+    return WithoutExceptions([&]() -> Status { throw error; });
+  };
+  EXPECT_EQ(thrown(std::bad_alloc()).reason(), reason::HOST_MEMORY);
+  const Status other = thrown(std::runtime_error("a loop of links"));
+  EXPECT_EQ(other.code(), StatusCode::kInternal);
+  EXPECT_EQ(other.message(), "a loop of links");
+  EXPECT_TRUE(WithoutExceptions([] { return Status::Ok(); }).ok());
 }
 
 }  // namespace

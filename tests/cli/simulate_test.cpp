@@ -65,6 +65,19 @@ TEST(Simulate, ShardsMergeToTheBytesOfOneProcess) {
   EXPECT_THAT(other.err, HasSubstr("--depth-noise"));
 }
 
+// fm-37
+TEST(Simulate, APartThatCannotBeReadIsNamedAndLeavesNothing) {
+  const TempFolder folder;
+  const std::string part = folder.File("part"), out = folder.File("set");
+  ASSERT_EQ(Simulate({"-o", part, "--seed", "8"}).exit_code, 0);
+  const std::string loop = part + "/push_block_000008/loop";
+  fs::create_symlink("loop", loop);
+  const ProcessResult merged = Simulate({"-o", out, "--seed", "8", "--merge", part});
+  EXPECT_EQ(merged.exit_code, 3) << merged.err;
+  EXPECT_THAT(merged.err, HasSubstr(loop));
+  EXPECT_TRUE(fs::is_empty(out));
+}
+
 TEST(Simulate, ResumptionKeepsNoEpisodeOfAnotherCommand) {
   const TempFolder folder;
   const std::string out = folder.File("set"), part = folder.File("part");
@@ -168,6 +181,38 @@ TEST(Simulate, OtherRobotsAndOneArmAreEpisodesThatSayTheirCommand) {
   EXPECT_THAT(sweep.err, HasSubstr("arms"));
   EXPECT_EQ(Simulate({"-o", folder.File("no"), "--robot", "puma"}).exit_code, 2);
   EXPECT_EQ(Simulate({"-o", folder.File("no"), "--arms", "3"}).exit_code, 2);
+}
+
+TEST(Simulate, OtherTasksGoBesideAll) {
+  const TempFolder folder;
+  const std::string out = folder.File("set");
+  const Words beside = {"-o", out, "--seed", "3", "--task", "all,grasp_can", "--episodes", "5"};
+  Words fifth = beside;
+  fifth.insert(fifth.end(), {"--shard", "4/5"});
+  const ProcessResult made = Simulate(fifth);
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(Must(ReadDataset(out)).splits.at("train"), ElementsAre("grasp_can_000007"));
+}
+
+TEST(Simulate, AShardWithoutEpisodesListsNone) {
+  const TempFolder folder;
+  const ProcessResult made =
+      Simulate({"-o", folder.File("set"), "--episodes", "1", "--shard", "1/2", "--json"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(nlohmann::json::parse(made.out)["episodes"], nlohmann::json::array());
+}
+
+TEST(Simulate, TheCommandSaysTheNoiseToTheLastDigit) {
+  const TempFolder folder;
+  const std::string out = folder.File("set");
+  const auto with_noise = [&](const std::string& noise_m) {
+    return Simulate({"-o", out, "--seed", "8", "--resume", "--depth-noise", noise_m}).exit_code;
+  };
+  ASSERT_EQ(with_noise("0.00123456789"), 0);
+  EXPECT_THAT(Must(ReadManifest(out + "/push_block_000008")).source.command,
+              HasSubstr("--depth-noise 0.00123456789"));
+  EXPECT_EQ(with_noise("0.00123456789"), 0);
+  EXPECT_EQ(with_noise("0.00123456788"), 2);
 }
 
 TEST(Simulate, OtherMotionsOfASceneAreEpisodesThatRepeat) {
