@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -86,7 +87,6 @@ StatusOr<int> CameraIndex(const EpisodeReader& episode, const ValidateArguments&
 
 /// The points of one camera over the picture of another.
 Status WriteOverlay(const ValidateArguments& arguments, const std::string& episode_dir) {
-  INTERLACER_RETURN_IF_ERROR(CheckNoOutput(arguments.overlay, arguments.force));
   INTERLACER_ASSIGN_OR_RETURN(
       const EpisodeReader episode,
       EpisodeReader::Open(episode_dir, {.verify_hashes = !arguments.no_hash}));
@@ -103,8 +103,12 @@ Status WriteOverlay(const ValidateArguments& arguments, const std::string& episo
 
 StatusOr<ExitCode> RunValidate(const ValidateArguments& arguments, const VerbContext& context) {
   if (IsBag(arguments.path)) return ValidateBag(arguments, context);
+  if (!arguments.overlay.empty()) {
+    INTERLACER_RETURN_IF_ERROR(CheckNoOutput(arguments.overlay, arguments.force));
+  }
+  std::map<std::string, Status> damaged;
   INTERLACER_ASSIGN_OR_RETURN(const std::vector<std::string> episodes,
-                              ListEpisodes(arguments.path));
+                              ListEpisodes(arguments.path, "", &damaged));
   if (episodes.empty()) {
     return NotFound(reason::FILE_NOT_FOUND, arguments.path + " holds no episode")
         .WithField(arguments.path);
@@ -128,6 +132,12 @@ StatusOr<ExitCode> RunValidate(const ValidateArguments& arguments, const VerbCon
       report.episode_id = std::filesystem::path(dir).filename().string();
       report.errors.push_back(opened.status());
     }
+    // A manifest that is missing was said above.
+    const auto found = damaged.find(dir);
+    if (!arguments.no_hash && found != damaged.end() &&
+        found->second.reason() == reason::HASH_MISMATCH) {
+      report.errors.push_back(found->second);
+    }
     json.push_back(ToJson(report));
     text += ValidationText(report);
     is_ok = is_ok && report.ok();
@@ -140,10 +150,10 @@ StatusOr<ExitCode> RunValidate(const ValidateArguments& arguments, const VerbCon
     json.push_back(ToJson(coverage));
     text += CoverageText(coverage);
   }
+  context.Result(json, text);
   if (!arguments.overlay.empty()) {
     INTERLACER_RETURN_IF_ERROR(WriteOverlay(arguments, episodes.front()));
   }
-  context.Result(json, text);
   return is_ok ? kExitDone : kExitCheckFailed;
 }
 
