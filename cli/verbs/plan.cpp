@@ -218,7 +218,8 @@ void AddPlan(CLI::App* app, VerbTable* verbs) {
       ->check(CLI::ExistingFile);
   verb->add_option("--budget", arguments->budget_s,
                    "Expected time of the search, such as 20s; fewer candidates are drawn within it")
-      ->transform(AsSeconds());
+      ->transform(AsSeconds())
+      ->check(AboveZero());
   verb->add_option("--seed", planner.seed, "Seed of the candidates")->capture_default_str();
   verb->add_option(
           "--execute", arguments->execute_count,
@@ -243,6 +244,10 @@ void AddPlan(CLI::App* app, VerbTable* verbs) {
   arguments->request.picture_size.of = PictureSize::Of::kRecorded;
   AddPictureSizeOption(verb, &arguments->request.picture_size);
   AddRenderOption(verb, &arguments->request.render_mode);
+  // The simulator has its own robot and cameras, and begins at its first step.
+  for (const char* of_episode : {"--start-step", "--robot", "--picture-size", "--render"}) {
+    simulate->excludes(verb->get_option(of_episode));
+  }
   verb->add_flag("--force", arguments->force, "Replace existing output");
   verbs->Add(verb,
              [arguments](const VerbContext& context) { return RunPlan(*arguments, context); });

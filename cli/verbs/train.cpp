@@ -1,6 +1,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -58,9 +59,9 @@ StatusOr<TrainingDataset> ParseDataset(const std::string& text) {
   char* end = nullptr;
   const std::string number = text.substr(equals + 1);
   const double weight = std::strtod(number.c_str(), &end);
-  if (number.empty() || *end != '\0' || !(weight > 0)) {
-    return Mismatch(reason::ARGUMENT_INVALID, "--data", "PATH or PATH=WEIGHT with a weight > 0",
-                    text);
+  if (number.empty() || *end != '\0' || !(weight > 0) || !std::isfinite(weight)) {
+    return Mismatch(reason::ARGUMENT_INVALID, "--data",
+                    "PATH or PATH=WEIGHT with a finite weight > 0", text);
   }
   return TrainingDataset{text.substr(0, equals), weight};
 }
@@ -211,8 +212,10 @@ void AddTrain(CLI::App* app, VerbTable* verbs) {
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
   verb->add_flag("--reset-heads", arguments->reset_heads,
                  "With --init: begin with heads that predict no motion");
-  verb->add_flag("--resume", arguments->resume, "Go on from the last checkpoint");
-  verb->add_flag("--force", arguments->force, "Begin anew over a run that is there");
+  CLI::Option* resume =
+      verb->add_flag("--resume", arguments->resume, "Go on from the last checkpoint");
+  verb->add_flag("--force", arguments->force, "Begin anew over a run that is there")
+      ->excludes(resume);
   verbs->Add(verb,
              [arguments](const VerbContext& context) { return RunTrain(*arguments, context); });
 }

@@ -11,7 +11,10 @@
 #include <tuple>
 
 #include "common/json.h"
+#include "common/sha256.h"
+#include "data/dataset.h"
 #include "tests/support/matchers.h"
+#include "tests/support/must.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/temp_folder.h"
 
@@ -60,11 +63,27 @@ TEST(Program, UsageErrorsAreTwo) {
        {"", "fly", "version --no-such-flag", "predict", "simulate -o x --task dance", "compare",
         "probe a:1 --wait soon", "train --data x --output y --threads -1",
         "train --data x --output y --steps 0", "evaluate x --model y -o z --episodes -1",
-        "experiment hdvpd --data x --runs y -o z --episodes -1"}) {
+        "experiment hdvpd --data x --runs y -o z --episodes -1",
+        "plan x -o y --cost /dev/null --print-config --budget -5s",
+        "plan x -o y --cost /dev/null --print-config --budget 0",
+        "train --data x -o y --print-config --resume --force", "train --data x=inf -o y"}) {
     EXPECT_EQ(RunProgram(arguments).exit_code, 2) << arguments;
   }
   EXPECT_EQ(RunProgram("--help").exit_code, 0);
   EXPECT_EQ(RunProgram("evaluate --help").exit_code, 0);
+}
+
+TEST(Program, PlansInTheSimulatorTakeNoOptionsOfEpisodes) {
+  const std::string plan =
+      "plan -o x --cost /dev/null --print-config --simulate push_block "
+      "--execute 1 ";
+  EXPECT_EQ(RunProgram(plan).exit_code, 0);
+  for (const char* option :
+       {"--robot /tmp", "--render field", "--picture-size 64x48", "--start-step 2"}) {
+    const ProgramResult refused = RunProgram(plan + option);
+    EXPECT_EQ(refused.exit_code, 2) << option;
+    EXPECT_THAT(refused.err, HasSubstr("excludes")) << option;
+  }
 }
 
 TEST(Program, MissingInputIsThreeAndNamed) {
@@ -130,6 +149,45 @@ TEST(Program, OneEpisodeThatCannotBeOpenedHidesNoOther) {
   const auto first = result.out.find(": valid");
   ASSERT_NE(first, std::string::npos);
   EXPECT_NE(result.out.find(": valid", first + 1), std::string::npos) << result.out;
+}
+
+TEST(Program, ADamagedManifestOfADataSetHidesNoOtherEpisode) {
+  const TempFolder folder;
+  const std::string set = folder.File("set");
+  Dataset dataset{"planes", "MIT", {{"val", {}}, {"test", {}}}, {}};
+  for (const char* name : {"a", "b", "c"}) {
+    ASSERT_TRUE(testing::WritePaintedPlane(set + "/" + name).ok());
+    dataset.splits["train"].push_back(name);
+    dataset.manifest_sha256[name] = Must(Sha256OfFile(set + "/" + name + "/manifest.json"));
+  }
+  ASSERT_TRUE(WriteDataset(set, dataset).ok());
+  std::ofstream(set + "/b/manifest.json", std::ios::app) << "\n";
+  const ProgramResult edited = RunProgram("validate " + set);
+  EXPECT_EQ(edited.exit_code, 1) << edited.err;
+  EXPECT_THAT(edited.out, AllOf(HasSubstr("HASH_MISMATCH"), HasSubstr(set + "/b/manifest.json")));
+  EXPECT_EQ(RunProgram("validate --no-hash " + set).exit_code, 0);
+  std::filesystem::remove(set + "/c/manifest.json");
+  const ProgramResult missing = RunProgram("validate --no-hash " + set);
+  EXPECT_EQ(missing.exit_code, 1) << missing.err;
+  EXPECT_THAT(missing.out,
+              AllOf(HasSubstr("c: BROKEN"), HasSubstr("FILE_NOT_FOUND"), HasSubstr(": valid")));
+}
+
+TEST(Program, AnOverlayThatFailsHidesNoReport) {
+  const TempFolder folder;
+  const std::string overlay = folder.File("overlay.png");
+  for (const char* name : {"a", "b"}) {
+    ASSERT_TRUE(testing::WritePaintedPlane(folder.File("set/") + name).ok());
+  }
+  std::ofstream(folder.File("set/a/manifest.json")) << "{}";
+  const std::string validate = "validate " + folder.File("set") + " --overlay " + overlay;
+  const ProgramResult broken = RunProgram(validate);
+  EXPECT_EQ(broken.exit_code, 3) << broken.err;
+  EXPECT_THAT(broken.out, AllOf(HasSubstr("a: BROKEN"), HasSubstr(": valid")));
+  std::ofstream(overlay) << "mine";
+  const ProgramResult exists = RunProgram(validate);
+  EXPECT_EQ(exists.exit_code, 8) << exists.err;
+  EXPECT_EQ(exists.out, "") << "said before the episodes are read";
 }
 
 TEST(Program, InfoSaysWhatTheGraphsIndexFinds) {
