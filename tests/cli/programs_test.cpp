@@ -116,6 +116,25 @@ TEST_F(ProgramsTest, LocalAndRemotePredictionsAreEqualToTheByte) {
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
 }
 
+TEST_F(ProgramsTest, JointsAreTakenByNameWhateverOrderTheRobotsColumnsHave) {
+  const std::string episode = episodes_ + "/push_block_000005", robot = folder_.File("robot");
+  std::filesystem::copy(episode + "/robot", robot);
+  auto description = nlohmann::json::parse(FilesOf(robot).at("robot.json"));
+  std::reverse(description["columns"].begin(), description["columns"].end());
+  std::ofstream(robot + "/robot.json") << description;
+  const auto last_particles = [&](const Words& more) {
+    Words words = {"predict", episode, "--model", checkpoint_,         "--steps", "2",
+                   "--seed",  "9",     "-o",      folder_.File("out"), "--force"};
+    words.insert(words.end(), more.begin(), more.end());
+    const ProcessResult run = RunVerb(words);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return FilesOf(folder_.File("out"))["particles/step_002.npy"];
+  };
+  const std::string expected = last_particles({});
+  EXPECT_FALSE(expected.empty());
+  EXPECT_TRUE(last_particles({"--robot", robot}) == expected);
+}
+
 TEST_F(ProgramsTest, APlanOverASocketIsTheLocalOneAndPredictTakesIt) {
   const std::string episode = episodes_ + "/push_block_000005";
   const std::string cost = folder_.File("cost.json");
