@@ -1,6 +1,5 @@
 #include "data/episode_joints.h"
 
-#include <cstddef>
 #include <numeric>
 #include <string>
 
@@ -19,10 +18,17 @@ StatusOr<std::vector<int>> ColumnsInOrder(const MotionTable& motion, const Robot
   return MatchColumns(*robot, names);
 }
 
+std::vector<double> RowInOrder(const NumberTable& table, int row, std::span<const int> columns) {
+  const double* const values = table.values.data() + row * table.column_count;
+  std::vector<double> ordered;
+  for (const int column : columns) ordered.push_back(values[column]);
+  return ordered;
+}
+
 void AppendRow(const NumberTable& table, int row, std::span<const int> columns,
                ActionSequence* sequence) {
-  const double* const values = table.values.data() + row * table.column_count;
-  for (const int column : columns) sequence->values.push_back(static_cast<float>(values[column]));
+  const std::vector<double> values = RowInOrder(table, row, columns);
+  sequence->values.insert(sequence->values.end(), values.begin(), values.end());
   sequence->column_count = std::ssize(columns);
   ++sequence->row_count;
 }
@@ -37,12 +43,7 @@ StatusOr<std::vector<double>> MeasuredJoints(const EpisodeReader& episode, int s
   }
   INTERLACER_ASSIGN_OR_RETURN(const std::vector<int> source,
                               ColumnsInOrder(*motion, episode.robot().get()));
-  const NumberTable& table = episode.states();
-  std::vector<double> values;
-  for (const int column : source) {
-    values.push_back(table.values[static_cast<std::size_t>(step * table.column_count + column)]);
-  }
-  return values;
+  return RowInOrder(episode.states(), step, source);
 }
 
 }  // namespace interlacer

@@ -18,7 +18,10 @@ namespace interlacer {
 /// where there is no robot or the table holds no joint positions.
 StatusOr<std::vector<int>> ColumnsInOrder(const MotionTable& motion, const Robot* robot);
 
-/// A row of the table, its columns taken in the order of `columns`, as the sequence's next.
+/// Values of a row of the table in the order of `columns`.
+std::vector<double> RowInOrder(const NumberTable& table, int row, std::span<const int> columns);
+
+/// The same as the next row of the sequence.
 void AppendRow(const NumberTable& table, int row, std::span<const int> columns,
                ActionSequence* sequence);
 

@@ -30,12 +30,7 @@ StatusOr<std::vector<Transform>> PosesOf(const Robot& robot, const std::vector<d
 /// Links at a step of the episode; `columns` are those of its states in the robot's order.
 StatusOr<std::vector<Transform>> MeasuredPoses(const EpisodeReader& episode, const Robot& robot,
                                                const std::vector<int>& columns, int step) {
-  const NumberTable& states = episode.states();
-  std::vector<double> values;
-  for (const int column : columns) {
-    values.push_back(states.values[static_cast<std::size_t>(step * states.column_count + column)]);
-  }
-  return PosesOf(robot, values, RowField("states", step));
+  return PosesOf(robot, RowInOrder(episode.states(), step, columns), RowField("states", step));
 }
 
 bool HasJoints(const std::optional<MotionTable>& table) {
