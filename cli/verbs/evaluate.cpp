@@ -36,10 +36,17 @@ nlohmann::ordered_json SummaryJson(const Results& results) {
   return json;
 }
 
+/// What --force deletes beside the results.
+std::string FramesOf(const EvaluateOptions& options) {
+  return (fs::path(options.output) / "frames").string();
+}
+
 /// The output folder must be new or have been written by an earlier run of this verb.
 Status CheckOutput(const EvaluateOptions& options) {
   if (!options.resume) {
     INTERLACER_RETURN_IF_ERROR(CheckNoOutput(options.output, options.force));
+    INTERLACER_RETURN_IF_ERROR(CheckInputsOutside(
+        FramesOf(options), {options.dataset, options.robot_dir, options.backend.model_dir}));
   }
   return CheckReplaceable(options.output, kResultsFile);
 }
@@ -47,10 +54,9 @@ Status CheckOutput(const EvaluateOptions& options) {
 Status PrepareOutput(const EvaluateOptions& options) {
   if (options.force) {
     std::error_code error;
-    const fs::path folder(options.output);
-    fs::remove_all(folder / "frames", error);
+    fs::remove_all(FramesOf(options), error);
     // Last, because it marks the folder as ours.
-    fs::remove(folder / kResultsFile, error);
+    fs::remove(fs::path(options.output) / kResultsFile, error);
   }
   return MakeFolders(options.output);
 }

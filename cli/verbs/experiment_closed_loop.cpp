@@ -159,11 +159,13 @@ void AddClosedLoopExperiment(CLI::App* experiment, VerbTable* verbs) {
   verb->add_option("--limit", options.limit_s,
                    "Time of a decision, such as 10s; motions not scored by then are not chosen")
       ->default_str("10s")
-      ->transform(AsSeconds());
+      ->transform(AsSeconds())
+      ->check(AboveZero());
   verb->add_option("--core-limit", options.core_limit_s,
                    "The same in processor time of this process: 20s are 10 s of two cores that do "
                    "nothing else; default none")
-      ->transform(AsSeconds());
+      ->transform(AsSeconds())
+      ->check(AboveZero());
   verb->add_option("--least-gain", arguments->least_gains,
                    "CHOOSER=METRES: a motion that it predicts to gain less is not made; for model, "
                    "tool, simulator, default 0.005")

@@ -8,6 +8,7 @@
 
 #include "cli/connection_options.h"
 #include "cli/durations.h"
+#include "cli/option_checks.h"
 #include "cli/verbs/verbs.h"
 #include "client/interlacer_client.h"
 #include "common/json.h"
@@ -63,7 +64,8 @@ void AddProbe(CLI::App* app, VerbTable* verbs) {
   verb->add_option("--service", options->service, "Name in the health service")
       ->capture_default_str();
   verb->add_option("--wait", options->wait_s, "Time to wait until it is ready, such as 30s")
-      ->transform(AsSeconds());
+      ->transform(AsSeconds())
+      ->check(ZeroOrMore());
   AddConnectionOptions(verb, &options->connection);
   verbs->Add(verb, [options](const VerbContext& context) { return RunProbe(*options, context); });
 }

@@ -64,6 +64,8 @@ TEST(Program, UsageErrorsAreTwo) {
         "probe a:1 --wait soon", "train --data x --output y --threads -1",
         "train --data x --output y --steps 0", "evaluate x --model y -o z --episodes -1",
         "experiment hdvpd --data x --runs y -o z --episodes -1",
+        "probe a:1 --print-config --wait -1s",
+        "experiment closed_loop -o y --print-config --limit -5s",
         "plan x -o y --cost /dev/null --print-config --budget -5s",
         "plan x -o y --cost /dev/null --print-config --budget 0",
         "train --data x -o y --print-config --resume --force", "train --data x=inf -o y"}) {
