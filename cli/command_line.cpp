@@ -11,12 +11,11 @@
 #include "cli/color.h"
 #include "cli/effective_config.h"
 #include "cli/interrupt.h"
-#include "cli/option_checks.h"
 #include "cli/verb.h"
 #include "cli/verbs/verbs.h"
 #include "common/log.h"
+#include "common/option_input.h"
 #include "common/printable_text.h"
-#include "common/toml_config.h"
 
 namespace interlacer::cli {
 namespace {

@@ -3,14 +3,10 @@
 /// Checks of command-line values with readable errors: "expected a number above 0, got -2".
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cmath>
-#include <cstdint>
-#include <functional>
 #include <limits>
 #include <sstream>
 #include <string>
-#include <system_error>
 
 #include "common/status.h"
 
@@ -45,37 +41,6 @@ inline CLI::Validator NumberBetween(double least, double most) {
         return bounds.str();
       },
       "");
-}
-
-/// A whole number that `Whole` holds, in decimal digits: CLI11 alone reads 010 as 8 and what does
-/// not fit as the nearest number that does.
-template <typename Whole>
-CLI::Validator WholeNumber() {
-  return CLI::Validator(
-      [](std::string& text) {
-        Whole number = 0;
-        const char* const end = text.data() + text.size();
-        const auto [stop, error] = std::from_chars(text.data(), end, number);
-        if (error != std::errc() || stop != end) {
-          return "expected a whole number from " +
-                 std::to_string(std::numeric_limits<Whole>::min()) + " to " +
-                 std::to_string(std::numeric_limits<Whole>::max()) + ", got " + text;
-        }
-        text = std::to_string(number);
-        return std::string();
-      },
-      "");
-}
-
-/// Checks the integers of `app` and of all verbs below it by WholeNumber, before their own checks.
-inline void ReadIntegersInDecimal(CLI::App* app) {
-  for (CLI::Option* const option : app->get_options()) {
-    const std::string type = option->get_type_name();
-    if (type.starts_with("INT")) option->transform(WholeNumber<std::int64_t>());
-    if (type.starts_with("UINT")) option->transform(WholeNumber<std::uint64_t>());
-  }
-  const std::function<bool(CLI::App*)> every;
-  for (CLI::App* const verb : app->get_subcommands(every)) ReadIntegersInDecimal(verb);
 }
 
 /// Steps of a rollout: 10000 of half a second are 83 minutes.

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "common/number_text.h"
-#include "common/toml_config.h"
+#include "common/option_input.h"
 #include "common/version.h"
 
 namespace interlacer {
@@ -279,6 +279,7 @@ StatusOr<ParsedServerOptions> ParseServerOptions(
   app.add_flag("--print-config", flags.print_config, "Print every option with value and source");
   app.add_flag("--check-config", flags.check_config, "Check the options and exit");
 
+  ReadIntegersInDecimal(&app);
   INTERLACER_ASSIGN_OR_RETURN(std::vector<std::string> extra,
                               EnvironmentArguments(app, arguments, environment));
   extra.insert(extra.begin(), arguments.begin(), arguments.end());

@@ -174,6 +174,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadOptions{"DurationBeyondTheClock", {"--model=m=/d", "--max-call-duration=1e10"}, {}},
         BadOptions{"MinutesBeyondTheClock", {"--model=m=/d", "--drain-timeout=1e9min"}, {}},
         BadOptions{"ModelTwice", {"--model=m=/d", "--model=m=/e"}, {}},
+        BadOptions{
+            "MoreThanAnIntegerHolds", {"--model=m=/d", "--max-queue=99999999999999999999"}, {}},
         BadOptions{"UnknownDevice", {"--model=m=/d", "--device=tpu"}, {}},
         BadOptions{"AbsentFile", {"--model=m=/d", "--config=/no/such.toml"}, {}},
         BadOptions{"NoFile", {"--model=m=/d", "--config="}, {}},
@@ -204,6 +206,12 @@ TEST(Options, RefusalsSayWhatWasExpected) {
 TEST(Options, UnknownKeysOfTheFileAreErrors) {
   const std::string config = WriteConfig("model = [\"m=/d\"]\nmax-que = 1\n");
   EXPECT_EQ(ParseServerOptions({"--config", config}, {}).status().reason(), reason::CONFIG_INVALID);
+}
+
+TEST(Options, WholeNumbersAreDecimal) {
+  const ServerOptions options =
+      Must(ParseServerOptions({"--model=m=/d", "--max-queue=010"}, {})).options;
+  EXPECT_EQ(options.limits.max_queue_length, 10);
 }
 
 TEST(Options, AFileIsReadAsToml) {
