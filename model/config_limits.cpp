@@ -62,8 +62,8 @@ void CheckEncoder(const EncoderConfig& encoder, Limits* limits) {
   limits->Within("encoder.norm_group_count", encoder.norm_group_count, 1, 64);
   for (const int width : encoder.widths) {
     limits->Within("encoder.widths", width, 1, 1024);
-    limits->Require(width % encoder.norm_group_count == 0, "encoder.widths",
-                    "multiples of norm_group_count", std::to_string(width));
+    limits->Require(encoder.norm_group_count > 0 && width % encoder.norm_group_count == 0,
+                    "encoder.widths", "multiples of norm_group_count", std::to_string(width));
   }
   limits->Within("encoder.feature_width", encoder.feature_width, 1, 64);
 }
