@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -79,7 +80,13 @@ class Reader {
   }
   void Field(std::string_view key, std::vector<int>* out) {
     Take<std::vector<std::int64_t>>(key, [&](const std::vector<std::int64_t>& values) {
-      out->assign(values.begin(), values.end());
+      const auto wide = std::find_if(values.begin(), values.end(),
+                                     [](std::int64_t value) { return !std::in_range<int>(value); });
+      if (wide == values.end()) {
+        out->assign(values.begin(), values.end());
+      } else {
+        status_ = object_.Invalid(key, "integers of 32 bits", std::to_string(*wide));
+      }
     });
   }
   void Field(std::string_view key, Vec3d* out) {
