@@ -71,6 +71,12 @@ StatusOr<InterlacerConfig> WithLocalLayer(InterlacerConfig config, std::string_v
   const LocalLayer kind = found->first;
   LocalLayerConfig& local = config.network.local;
   local.kind = kind;
+  // What the former layer alone reads.
+  local.mechanism.reset();
+  local.head_count = 1;
+  if (local.mask_positivity == MaskPositivity::kOnes) {
+    local.mask_positivity = MaskPositivity::kAbsCoefficients;
+  }
   const double d = config.network.width;
   const double attention = 2 * (d + 1) * (d + local.key_width);
   if (kind == LocalLayer::kMessagePassing) {

@@ -144,9 +144,25 @@ TEST(ConfigTest, AnotherLocalLayerByName) {
   EXPECT_EQ(ones.network.local.kind, LocalLayer::kGrfExact);
   EXPECT_EQ(AttentionVariant(ones), "grf_ones+linear_relu");
   EXPECT_EQ(ParseConfigJson(ConfigToJson(ones).dump())->network.local, ones.network.local);
+  EXPECT_EQ(AttentionVariant(Must(WithLocalLayer(ones, "grf_exact"))), "grf_exact+linear_relu");
   const Status wrong = WithLocalLayer(*PresetConfig("small"), "softmax").status();
   EXPECT_EQ(wrong.reason(), reason::CONFIG_INVALID);
   EXPECT_EQ(wrong.field(), "network.local.kind");
+}
+
+TEST(ConfigTest, ALayerByNameLeavesNothingOfAMechanism) {
+  InterlacerConfig config = *PresetConfig("small");
+  LocalLayerConfig& local = config.network.local;
+  local.kind = LocalLayer::kMechanism;
+  local.head_count = 4;
+  local.mechanism = MechanismConfig{"rwgnk"};
+  for (const auto& [kind, name] : kLocalLayers) {
+    if (kind == LocalLayer::kMechanism) continue;
+    const auto other = Must(WithLocalLayer(config, name));
+    EXPECT_TRUE(ValidateConfig(other).ok()) << name << ": " << ValidateConfig(other).ToString();
+    EXPECT_EQ(other.network.local, Must(WithLocalLayer(*PresetConfig("small"), name)).network.local)
+        << name;
+  }
 }
 
 class RefusalTest : public ::testing::TestWithParam<Refusal> {};
@@ -199,6 +215,12 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"HeadsDoNotDivide", R"({"network": {"global": {"head_count": 3}}})", "head_count"},
         Refusal{"EmptyBox", R"({"data": {"workspace": {"min_m": [0, 0, 0], "max_m": [0, 0, 0]}}})",
                 "workspace"},
+        Refusal{"NoNormGroups", R"({"encoder": {"norm_group_count": 0}})",
+                "encoder.norm_group_count: expected 1..64, got 0"},
+        Refusal{"WidthsBeyond32Bits", R"({"encoder": {"widths": [4294967328, 64, 128]}})",
+                "encoder.widths: expected integers of 32 bits, got 4294967328"},
+        Refusal{"RadiiBeyondFloat", R"({"renderer": {"kernel_radii_m": [0.01, 1e39]}})",
+                "kernel_radii_m[1]: expected a finite length"},
         Refusal{"TooManyParticles", R"({"data": {"particle_count": 1000000000}})",
                 "particle_count"},
         Refusal{"NearBehindFar", R"({"renderer": {"near_m": 3}})", "near"}),
