@@ -11,11 +11,11 @@
 
 #include "common/file_io.h"
 #include "common/json.h"
+#include "common/sha256.h"
 
 namespace interlacer {
 namespace {
 
-constexpr std::int64_t kMaxFileBytes = std::int64_t{4} << 30;
 constexpr std::size_t kMaxDimensions = 8;
 
 struct StoredType {
@@ -149,7 +149,18 @@ Status WriteTensorFile(const std::string& path, const TensorFile& file) {
     if (type == nullptr) {
       return CheckpointInvalid(name, "a tensor of one of " + StoredWords(), DescribeTensor(tensor));
     }
-    const std::int64_t bytes = tensor.numel() * type->size_bytes;
+    if (tensor.sizes().size() > kMaxDimensions) {
+      return CheckpointInvalid(name, "at most " + std::to_string(kMaxDimensions) + " dimensions",
+                               DescribeTensor(tensor));
+    }
+    std::int64_t bytes = 0;
+    if (__builtin_mul_overflow(tensor.numel(), type->size_bytes, &bytes) ||
+        bytes > kMaxTensorFileBytes - offset) {
+      return CheckpointInvalid(
+          name,
+          "at most " + std::to_string(kMaxTensorFileBytes) + " bytes in all tensors of a file",
+          DescribeTensor(tensor) + " behind " + std::to_string(offset));
+    }
     tensors[name] = {
         {"dtype", type->word},
         {"shape", std::vector<std::int64_t>(tensor.sizes().begin(), tensor.sizes().end())},
@@ -157,6 +168,11 @@ Status WriteTensorFile(const std::string& path, const TensorFile& file) {
     offset += bytes;
   }
   const std::string header = FormatTensorHeader(tensors, file.metadata);
+  if (header.size() > kMaxTensorHeaderBytes) {
+    return CheckpointInvalid(
+        path, "at most " + std::to_string(kMaxTensorHeaderBytes) + " bytes of header",
+        std::to_string(header.size()));
+  }
   std::vector<std::uint8_t> data(header.size() + static_cast<std::size_t>(offset));
   std::uint8_t* out = std::copy(header.begin(), header.end(), data.data());
   for (const auto& [name, tensor] : file.tensors) {
@@ -169,13 +185,16 @@ Status WriteTensorFile(const std::string& path, const TensorFile& file) {
 }
 
 StatusOr<TensorFile> ReadTensorFile(const std::string& path) {
-  INTERLACER_ASSIGN_OR_RETURN(const auto bytes, ReadFileBytes(path, kMaxFileBytes));
+  INTERLACER_ASSIGN_OR_RETURN(const auto bytes, ReadFileBytes(path, kMaxTensorFileBytes));
   INTERLACER_ASSIGN_OR_RETURN(TensorHeader header, ParseTensorHeader(bytes, path));
-  INTERLACER_ASSIGN_OR_RETURN(std::vector<Extent> extents, ParseExtents(header.tensors));
+  StatusOr<std::vector<Extent>> parsed = ParseExtents(header.tensors);
+  if (!parsed.ok()) return AsCheckpointInvalid(parsed.status());
+  std::vector<Extent> extents = *std::move(parsed);
   const std::span<const std::uint8_t> data = std::span(bytes).subspan(header.size_bytes);
   INTERLACER_RETURN_IF_ERROR(CheckCoverage(&extents, static_cast<std::int64_t>(data.size())));
   TensorFile file;
   file.metadata = std::move(header.metadata);
+  file.sha256 = Sha256Hex(bytes);
   for (const Extent& extent : extents) {
     const auto stored = data.subspan(static_cast<std::size_t>(extent.begin),
                                      static_cast<std::size_t>(extent.end - extent.begin));

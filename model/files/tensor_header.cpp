@@ -17,7 +17,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors is little-endian");
 
-constexpr std::uint64_t kMaxHeaderBytes = std::uint64_t{16} << 20;
 constexpr std::size_t kLengthBytes = 8;
 constexpr char kMetadataKey[] = "__metadata__";
 
@@ -27,15 +26,13 @@ std::uint64_t LengthOf(std::span<const std::uint8_t> bytes) {
   return length;
 }
 
-}  // namespace
-
-StatusOr<TensorHeader> ParseTensorHeader(std::span<const std::uint8_t> bytes,
-                                         const std::string& path) {
+StatusOr<TensorHeader> ReadHeader(std::span<const std::uint8_t> bytes, const std::string& path) {
   if (bytes.size() < kLengthBytes) {
     return CheckpointInvalid(path, "at least 8 bytes", std::to_string(bytes.size()));
   }
   const std::uint64_t length = LengthOf(bytes);
-  const std::uint64_t limit = std::min<std::uint64_t>(kMaxHeaderBytes, bytes.size() - kLengthBytes);
+  const std::uint64_t limit =
+      std::min<std::uint64_t>(kMaxTensorHeaderBytes, bytes.size() - kLengthBytes);
   if (length > limit) {
     return CheckpointInvalid(path, "a header of at most " + std::to_string(limit) + " bytes",
                              std::to_string(length));
@@ -52,6 +49,15 @@ StatusOr<TensorHeader> ParseTensorHeader(std::span<const std::uint8_t> bytes,
     INTERLACER_ASSIGN_OR_RETURN(header.metadata[key], metadata.Get<std::string>(key));
   }
   header.tensors.erase(kMetadataKey);
+  return header;
+}
+
+}  // namespace
+
+StatusOr<TensorHeader> ParseTensorHeader(std::span<const std::uint8_t> bytes,
+                                         const std::string& path) {
+  StatusOr<TensorHeader> header = ReadHeader(bytes, path);
+  if (!header.ok()) return AsCheckpointInvalid(header.status());
   return header;
 }
 
@@ -80,7 +86,7 @@ StatusOr<TensorMetadata> ReadTensorMetadata(const std::string& path) {
   };
   read(kLengthBytes);
   if (bytes.size() == kLengthBytes) {
-    read(static_cast<std::size_t>(std::min(LengthOf(bytes), kMaxHeaderBytes)));
+    read(static_cast<std::size_t>(std::min<std::uint64_t>(LengthOf(bytes), kMaxTensorHeaderBytes)));
   }
   if (file.bad() || !file.is_open()) {
     return InvalidArgument(reason::FILE_UNREADABLE, "cannot read " + path).WithField(path);
@@ -105,6 +111,15 @@ Status CheckpointInvalid(std::string field, std::string expected, std::string go
       .WithMetadata("expected", std::move(expected))
       .WithMetadata("got", std::move(got))
       .WithField(std::move(field));
+}
+
+Status AsCheckpointInvalid(const Status& status) {
+  Status invalid = FailedPrecondition(reason::CHECKPOINT_INVALID, status.message());
+  for (const auto& [key, value] : status.metadata()) {
+    static_cast<void>(std::move(invalid).WithMetadata(key, value));  // modifies `invalid`
+  }
+  invalid.WithField(status.field());
+  return invalid;
 }
 
 }  // namespace interlacer

@@ -4,7 +4,7 @@
 /// Free of LibTorch.
 ///
 /// Only the header's size and form are checked here; tensor_file.h checks what it says about
-/// tensors. Limit: 16 MiB of header. Errors: FAILED_PRECONDITION CHECKPOINT_INVALID with expected
+/// tensors. Errors: FAILED_PRECONDITION CHECKPOINT_INVALID with expected
 /// and got; those of common/file_io.h. Threads: free functions, safe on distinct paths. Source:
 /// safetensors.
 
@@ -21,6 +21,9 @@ namespace interlacer {
 
 /// Name of the weights in the folder of a checkpoint.
 inline constexpr char kWeightsFile[] = "weights.safetensors";
+
+/// Longest header that is read, without the length before it.
+inline constexpr std::size_t kMaxTensorHeaderBytes = std::size_t{16} << 20;
 
 using TensorMetadata = std::map<std::string, std::string>;
 
@@ -47,5 +50,8 @@ StatusOr<std::int64_t> OptimizerSteps(const TensorMetadata& metadata);
 
 /// An error CHECKPOINT_INVALID at `field`.
 Status CheckpointInvalid(std::string field, std::string expected, std::string got);
+/// The same error as FAILED_PRECONDITION CHECKPOINT_INVALID: to who loads a checkpoint, what stands
+/// in it is data and no argument.
+Status AsCheckpointInvalid(const Status& status);
 
 }  // namespace interlacer

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "common/file_io.h"
+#include "common/sha256.h"
 #include "tests/support/matchers.h"
 #include "tests/support/must.h"
 
@@ -33,6 +34,7 @@ class TensorFileTest : public ::testing::Test {
   void ExpectRefused(const std::string& what) const {
     const Status file = ReadTensorFile(path_).status();
     EXPECT_EQ(file.reason(), "CHECKPOINT_INVALID") << file.ToString();
+    EXPECT_EQ(file.code(), StatusCode::kFailedPrecondition) << file.ToString();
     EXPECT_THAT(file.ToString(), HasSubstr(what));
   }
 
@@ -55,6 +57,7 @@ TEST_F(TensorFileTest, RoundTripKeepsBits) {
   ASSERT_TRUE(WriteTensorFile(path_, file).ok());
   const auto read = Must(ReadTensorFile(path_));
   EXPECT_EQ(read.metadata, file.metadata);
+  EXPECT_EQ(read.sha256, *Sha256OfFile(path_));
   ASSERT_EQ(read.tensors.size(), file.tensors.size());
   for (const auto& [name, tensor] : file.tensors) {
     EXPECT_TRUE(at::equal(read.tensors.at(name), tensor)) << name;
@@ -66,6 +69,21 @@ TEST_F(TensorFileTest, NonContiguousTensorsAreStoredInOrder) {
   const torch::Tensor transposed = at::randn({3, 4}).t();
   ASSERT_TRUE(WriteTensorFile(path_, {{{"t", transposed}}, {}}).ok());
   EXPECT_TRUE(at::equal(ReadTensorFile(path_)->tensors.at("t"), transposed));
+}
+
+/// Tensors of one value in memory.
+TEST_F(TensorFileTest, WhatCouldNotBeReadIsNotWritten) {
+  const torch::Tensor one = at::zeros({1}), half = one.expand({kMaxTensorFileBytes / 8 + 1});
+  const auto refusal = [&](TensorFile file) {
+    const Status status = WriteTensorFile(path_, file);
+    EXPECT_EQ(status.reason(), reason::CHECKPOINT_INVALID) << status.ToString();
+    EXPECT_FALSE(std::filesystem::exists(path_));
+    return status.field();
+  };
+  EXPECT_EQ(refusal({{{"a", half}, {"b", half}}, {}}), "b");
+  EXPECT_EQ(refusal({{{"wide", one.expand({std::int64_t{1} << 62})}}, {}}), "wide") << "overflow";
+  EXPECT_EQ(refusal({{{"deep", one.expand({1, 1, 1, 1, 1, 1, 1, 1, 1})}}, {}}), "deep");
+  EXPECT_EQ(refusal({{{"a", one}}, {{"note", std::string(kMaxTensorHeaderBytes, 'x')}}}), path_);
 }
 
 TEST_F(TensorFileTest, AbsentFile) {
@@ -85,6 +103,13 @@ TEST_F(TensorFileTest, HeaderLongerThanTheFile) {
 TEST_F(TensorFileTest, HeaderIsNoJson) {
   WriteRaw("{\"a\": ", "");
   ExpectRefused(path_);
+}
+
+TEST_F(TensorFileTest, HeaderOfOtherFieldsThanTensorsHave) {
+  WriteRaw(R"({"a":{"dtype":7,"shape":[1],"data_offsets":[0,4]}})", "1234");
+  ExpectRefused("a.dtype");
+  WriteRaw(R"({"a":[]})", "");
+  ExpectRefused("a: expected an object");
 }
 
 TEST_F(TensorFileTest, UnknownType) {

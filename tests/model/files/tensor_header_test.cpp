@@ -42,7 +42,9 @@ TEST_F(TensorHeaderTest, WhatIsNoHeaderIsRefused) {
   for (const std::string& bytes : {std::string(), length.substr(1), length + "{", length + "[]",
                                    std::string("\xff\xff\xff\xff\xff\xff\xff\x7f{}")}) {
     Write(bytes);
-    EXPECT_EQ(ReadTensorMetadata(path_).status().reason(), reason::CHECKPOINT_INVALID) << bytes;
+    const Status status = ReadTensorMetadata(path_).status();
+    EXPECT_EQ(status.reason(), reason::CHECKPOINT_INVALID) << bytes;
+    EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition) << bytes;
   }
   const std::string number = R"({"__metadata__":{"optimizer_steps":12}})";
   Write(static_cast<char>(number.size()) + length.substr(1) + number);
