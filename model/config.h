@@ -198,8 +198,9 @@ nlohmann::ordered_json ConfigToJson(const InterlacerConfig& config);
 /// newest keys. Refuses unknown keys and wrong types, validates. Errors name keys from
 /// `object.path()`.
 StatusOr<InterlacerConfig> ConfigFromJson(const JsonObject& object);
-/// ConfigFromJson for a text.
-StatusOr<InterlacerConfig> ParseConfigJson(std::string_view text);
+/// ConfigFromJson for a text; one that is no JSON is an error at `origin`, its path.
+StatusOr<InterlacerConfig> ParseConfigJson(std::string_view text,
+                                           const std::string& origin = "config.json");
 
 /// Layer kinds in one word, such as "grf_exact+linear_relu".
 std::string AttentionVariant(const InterlacerConfig& config);

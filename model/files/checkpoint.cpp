@@ -95,11 +95,8 @@ Status InFile(const std::string& path, const Status& status) {
   if (status.reason() != reason::CHECKPOINT_INVALID && status.reason() != reason::CONFIG_INVALID) {
     return status;
   }
-  Status located = FailedPrecondition(reason::CHECKPOINT_INVALID, status.message());
-  for (const auto& [key, value] : status.metadata()) {
-    static_cast<void>(std::move(located).WithMetadata(key, value));  // modifies `located`
-  }
-  located.WithField(status.field());
+  Status located = AsCheckpointInvalid(status);
+  if (located.field() == path) return located;  // of the file as a whole
   return std::move(located).WithFieldPrefix(path + ":");
 }
 
@@ -108,7 +105,8 @@ StatusOr<std::shared_ptr<const Robot>> LoadRobot(const std::string& dir,
                                                  const TensorMetadata& metadata) {
   const std::string folder = PathIn(dir, kCheckpointRobotFolder);
   const auto named = metadata.find(kRobotSha256Key);
-  if (named == metadata.end() && !std::filesystem::exists(folder)) {
+  std::error_code error;
+  if (named == metadata.end() && !std::filesystem::exists(folder, error) && !error) {
     return std::shared_ptr<const Robot>();
   }
   INTERLACER_ASSIGN_OR_RETURN(Robot robot, ReadRobot(folder));
@@ -125,7 +123,7 @@ StatusOr<Checkpoint> LoadCheckpoint(const std::string& dir, const WorldModelOpti
   const std::string weights_path = PathIn(dir, kWeightsFile);
   INTERLACER_ASSIGN_OR_RETURN(const std::string config_text,
                               ReadTextFile(config_path, kMaxConfigBytes));
-  const StatusOr<InterlacerConfig> config = ParseConfigJson(config_text);
+  const StatusOr<InterlacerConfig> config = ParseConfigJson(config_text, config_path);
   if (!config.ok()) return InFile(config_path, config.status());
   StatusOr<TensorFile> read = ReadTensorFile(weights_path);
   if (!read.ok()) return InFile(weights_path, read.status());
@@ -135,9 +133,9 @@ StatusOr<Checkpoint> LoadCheckpoint(const std::string& dir, const WorldModelOpti
   INTERLACER_RETURN_IF_ERROR(
       InFile(weights_path, AssignWeights(weights.tensors, checkpoint.model.get())));
   checkpoint.metadata = std::move(weights.metadata);
+  checkpoint.weights_sha256 = std::move(weights.sha256);
   INTERLACER_ASSIGN_OR_RETURN(checkpoint.robot, LoadRobot(dir, checkpoint.metadata));
   checkpoint.config_sha256 = Sha256Hex(config_text);
-  INTERLACER_ASSIGN_OR_RETURN(checkpoint.weights_sha256, Sha256OfFile(weights_path));
   return checkpoint;
 }
 

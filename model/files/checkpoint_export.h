@@ -6,7 +6,6 @@
 /// The configuration and metadata are copied. float16 halves the size and keeps 11 bits of each
 /// value, more than bfloat16 layers use. Training cannot be resumed from an exported checkpoint,
 /// but can start from it. Errors and threads: as model/files/checkpoint.h.
-/// begin with it. Errors: those of model/files/checkpoint.h. Threads: as model/files/checkpoint.h.
 
 #include <string>
 

@@ -459,9 +459,9 @@ StatusOr<InterlacerConfig> ConfigFromJson(const JsonObject& object) {
   return config;
 }
 
-StatusOr<InterlacerConfig> ParseConfigJson(std::string_view text) {
+StatusOr<InterlacerConfig> ParseConfigJson(std::string_view text, const std::string& origin) {
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json document,
-                              ParseJson(text, "config.json", reason::CONFIG_INVALID));
+                              ParseJson(text, origin, reason::CONFIG_INVALID));
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject object,
                               JsonObject::Make(document, "", reason::CONFIG_INVALID));
   return ConfigFromJson(object);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <thread>
 
 #include "common/file_io.h"
 #include "common/json.h"
@@ -201,6 +202,47 @@ TEST_F(CheckpointTest, ConfigOfAnotherModel) {
   wider.network.width = 64;
   ASSERT_TRUE(WriteJsonFile(dir_ + "/config.json", ConfigToJson(wider)).ok());
   EXPECT_EQ(LoadCheckpoint(dir_, {}).status().reason(), "CHECKPOINT_INVALID");
+}
+
+/// Training may put another folder in the place of the one that is read.
+TEST_F(CheckpointTest, TheHashIsThatOfTheWeightsThatWereLoaded) {
+  constexpr int kLoads = 50;
+  const std::string first = dir_ + "/first", second = dir_ + "/second";
+  std::filesystem::copy_file(Weights(), first);
+  TensorFile other = *ReadTensorFile(Weights());
+  other.tensors["head.position.bias"].add_(1);
+  ASSERT_TRUE(WriteTensorFile(second, other).ok());
+  const std::string first_sha256 = *Sha256OfFile(first);
+  const float first_bias = ReadTensorFile(first)->tensors["head.position.bias"][0].item<float>();
+  std::jthread replacing([&](const std::stop_token& stop) {
+    for (int i = 0; !stop.stop_requested(); ++i) {
+      const std::string link = dir_ + "/link";
+      std::filesystem::create_hard_link(i % 2 == 0 ? second : first, link);
+      std::filesystem::rename(link, Weights());
+    }
+  });
+  for (int i = 0; i < kLoads; ++i) {
+    const auto loaded = Must(LoadCheckpoint(dir_, {}));
+    const torch::Tensor bias = loaded.model->named_parameters()["head.position.bias"];
+    ASSERT_EQ(loaded.weights_sha256 == first_sha256, bias[0].item<float>() == first_bias);
+  }
+}
+
+TEST_F(CheckpointTest, ErrorsOfAWholeFileNameItOnce) {
+  ASSERT_TRUE(WriteFileAtomic(Weights(), std::string("\xff\xff\xff\xff\xff\xff\xff\x7f{}")).ok());
+  Status status = LoadCheckpoint(dir_, {}).status();
+  EXPECT_EQ(status.field(), Weights());
+  EXPECT_TRUE(status.message().starts_with(Weights() + ": expected a header")) << status.message();
+  ASSERT_TRUE(WriteFileAtomic(dir_ + "/config.json", std::string("{")).ok());
+  status = LoadCheckpoint(dir_, {}).status();
+  EXPECT_EQ(status.field(), dir_ + "/config.json");
+  EXPECT_TRUE(status.message().starts_with(dir_ + "/config.json is not valid JSON"))
+      << status.message();
+}
+
+TEST_F(CheckpointTest, ARobotFolderThatCannotBeReachedIsAnError) {
+  std::filesystem::create_symlink("robot", dir_ + "/robot");  // to itself
+  EXPECT_FALSE(LoadCheckpoint(dir_, {}).ok());
 }
 
 TEST_F(CheckpointTest, BrokenConfig) {
