@@ -155,8 +155,14 @@ torch::Tensor LibraryAttention::Mix(const torch::Tensor& q, const torch::Tensor&
   AttentionInputs inputs = InputsOf(q, k, v, graph);
   inputs.parameters = Learned();
   // All pairs of a cloud's tokens would take the memory of the machine.
-  const torch::Tensor out =
-      ValueOrThrow(attention_.Run(inputs, std::nullopt, nullptr, /*dense_instead=*/false));
+  const StatusOr<torch::Tensor> run =
+      attention_.Run(inputs, std::nullopt, nullptr, /*dense_instead=*/false);
+  // What the mechanism calls a bad input is the network's own number.
+  if (run.status().reason() == reason::NOT_FINITE) {
+    throw StatusException(
+        DataLoss(reason::PREDICTION_NOT_FINITE, "in a layer, " + run.status().message()));
+  }
+  const torch::Tensor out = ValueOrThrow(run);
   return out.squeeze(0).transpose(0, 1).reshape({v.size(0), v.size(1)});
 }
 

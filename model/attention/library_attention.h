@@ -5,8 +5,9 @@
 /// Heads share width and key width equally. The mechanism reads the graph of its layer and the
 /// positions of the tokens in metres, learns its parameters but for random draws, which stay those
 /// of its options' seed, and goes the way that it chooses itself (core/attention.h).
-/// On the CPU alone. Errors: StatusException of core/attention.h, RESOURCE_EXHAUSTED where tokens
-/// see too many others. Threads: as torch modules.
+/// On the CPU alone. Errors: StatusException of core/attention.h, DATA_LOSS PREDICTION_NOT_FINITE
+/// where the network's numbers are not finite, RESOURCE_EXHAUSTED where tokens see too many others.
+/// Threads: as torch modules.
 
 #include <memory>
 #include <string_view>

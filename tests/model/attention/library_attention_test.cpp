@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -15,6 +16,7 @@
 
 #include "common/json.h"
 #include "model/attention/catalog/catalog.h"
+#include "model/runtime/torch_errors.h"
 #include "model/runtime/torch_status.h"
 #include "tests/model/gradient_check.h"
 #include "tests/model/library_layers.h"
@@ -95,6 +97,21 @@ TEST_P(LibraryLayerTest, IsItsDenseWayBetweenTheProjectionsWithGradients) {
               kLayerTolerance * scale)
         << i;
   }
+}
+
+/// Weights that have diverged are no argument of whoever trains or predicts with them.
+TEST_P(LibraryLayerTest, NumbersThatAreNoneAreLostData) {
+  const at::NoGradGuard no_grad;
+  layer_->named_parameters()["value.weight"].fill_(std::numeric_limits<double>::infinity());
+  const torch::Tensor h = at::ones({kTokenCount, config_.network.width}, at::kDouble);
+  const Status status = CatchTorchErrors(
+      [&] {
+        layer_->Forward(h, graph_);
+        return Status();
+      },
+      "layer");
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss) << status.ToString();
+  EXPECT_EQ(status.reason(), reason::PREDICTION_NOT_FINITE);
 }
 
 TEST_P(LibraryLayerTest, LearnsWhatIsNoRandomDraw) {
