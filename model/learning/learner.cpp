@@ -199,13 +199,14 @@ StatusException LearningRun::Diverged(const std::string& what) const {
                                       "; a lower learning_rate may help"));
 }
 
-/// Weights that have diverged make numbers of finite examples that are none.
+/// Weights that have diverged make numbers of finite examples that are none; examples are checked
+/// when a batch is made.
 torch::Tensor LearningRun::OutputOf(const Batch& batch) {
   try {
     return network_.Forward(batch);
   } catch (const StatusException& error) {
-    if (error.status().reason() != reason::NOT_FINITE || error.status().field() != "out") throw;
-    throw Diverged("an output that is no number");
+    if (error.status().reason() != reason::NOT_FINITE) throw;
+    throw Diverged("a number that is none at " + error.status().field());
   }
 }
 

@@ -193,6 +193,21 @@ TEST(Learner, EndsWhereALossOfAnySplitIsNoNumber) {
   EXPECT_THAT(result.status().message(), HasSubstr("in epoch 1"));
 }
 
+/// What the first layer makes of them is an input of the second.
+TEST(Learner, EndsWhereALayerGetsNumbersThatAreNone) {
+  SetThreadCount(1);
+  const TempFolder folder;
+  const ToySet set(ToyKind::kGraph, LearningTask::kRegression);
+  auto options = ToyOptions(folder.File("run"), ToyLayer("gcn"), 1);
+  options.config.network.layers.push_back(ToyLayer("gcn"));
+  options.config.batch_size = 64;
+  // A layer of such weights still makes finite numbers, two of them none.
+  options.config.learning_rate = {{0, 1e20}};
+  const Status status = Learn(set, options).status();
+  EXPECT_EQ(status.code(), StatusCode::kDataLoss) << status.ToString();
+  EXPECT_EQ(status.reason(), reason::PREDICTION_NOT_FINITE) << status.ToString();
+}
+
 TEST(Learner, RefusesConfigurationsOfCodeAsItDoesThoseOfFiles) {
   const TempFolder folder;
   const ToySet set(ToyKind::kSequence, LearningTask::kClassification);
