@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "common/duration.h"
@@ -181,7 +182,8 @@ Status Mismatched(const std::string& message) {
 
 StatusOr<WarmUpScene> ReadWarmUpScene(const std::string& checkpoint_dir,
                                       const ModelMetadata& metadata) {
-  if (!std::filesystem::exists(checkpoint_dir + "/warmup")) {
+  std::error_code error;
+  if (!std::filesystem::exists(checkpoint_dir + "/warmup", error) && !error) {
     Log(LogLevel::kWarning, "the checkpoint has no warm-up scene; nothing is compared",
         {{"model", metadata.model_name}});
     return MakePlaneScene(metadata);

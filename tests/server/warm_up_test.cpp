@@ -15,6 +15,7 @@
 #include "tests/server/still_predictor.h"
 #include "tests/support/fake_predictor.h"
 #include "tests/support/must.h"
+#include "tests/support/temp_folder.h"
 
 namespace interlacer::testing {
 namespace {
@@ -52,6 +53,13 @@ TEST(WarmUp, WithoutAStoredSceneAPlaneInsideTheWorkspaceIsUsed) {
           Contains(predictor.metadata().workspace, {float(p[0]), float(p[1]), float(p[2])}));
     }
   }
+}
+
+/// A loader's thread has nobody who catches.
+TEST(WarmUp, ASceneThatCannotBeReachedIsAnError) {
+  const TempFolder folder;
+  std::filesystem::create_symlink("warmup", folder.File("warmup"));  // to itself
+  EXPECT_FALSE(ReadWarmUpScene(folder.path(), FakeMetadata()).ok());
 }
 
 /// Without one a step would seem cheaper than those of requests are.
