@@ -50,4 +50,10 @@ Status UpdateSceneCall::OnLifted() {
   return Status::Ok();
 }
 
+void UpdateSceneCall::End(Status status) {
+  // What was replaced would count as memory of scenes for as long as the client does not read.
+  if (status.ok()) before_.reset();
+  SceneCall::End(std::move(status));
+}
+
 }  // namespace interlacer

@@ -20,6 +20,8 @@ class UpdateSceneCall final : public SceneCall {
         scene_id_(std::move(scene_id)),
         before_(std::move(before)) {}
 
+  void End(Status status) override;
+
  private:
   void CompleteWindow(SceneInput* decoded) const override;
   StatusOr<std::shared_ptr<const Scene>> LiftWindow(const SceneInput& decoded) const override {
@@ -33,8 +35,8 @@ class UpdateSceneCall final : public SceneCall {
   Status RunLifted() override { return Status::Ok(); }
 
   const std::string scene_id_;
-  /// Until gRPC releases the call: the decoder may outlast its end.
-  const SceneLease before_;
+  /// Until the end, or until gRPC releases a call that failed, whose decoder may outlast its end.
+  SceneLease before_;
 };
 
 }  // namespace interlacer

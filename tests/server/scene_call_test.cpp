@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "server/calls/server_context.h"
+#include "server/calls/update_scene_call.h"
 #include "server/calls/validate_call.h"
 #include "tests/support/fake_sink.h"
 #include "tests/support/in_process_server.h"
@@ -95,6 +97,44 @@ TEST_F(SceneCallTest, ResetAfterItsLastUnitIsNoAnswer) {
   call->End(Status::Ok());
   EXPECT_EQ(sink_.finish_count, 1);
   EXPECT_EQ(sink_.end.reason(), reason::SLOW_READER);
+}
+
+/// Such as that of a client that does not read.
+TEST_F(SceneCallTest, AnAnsweredUpdateKeepsNothingOfTheSceneBefore) {
+  constexpr double kTtlS = 60;
+  const Clock::time_point now = Clock::now();
+  wire::SceneInput first = MakeSceneInput();
+  wire::Observation next = first.observations(1);
+  const PixelPayloads payloads(&first);
+  SceneInput decoded;
+  ASSERT_TRUE(DecodeSceneInput(first, payloads, model_.metadata, false, &decoded).ok());
+  const SceneContent content{&model_,
+                             Must(model_.predictor->Lift(decoded)),
+                             Must(CheckSceneInput(first, payloads, model_.metadata, limits_)),
+                             {}};
+  const std::string id = Must(scenes_.Keep(Must(scenes_.TakePlace(now)), content, kTtlS, now));
+  const std::int64_t bytes_of_one = scenes_.used_bytes();
+
+  AdmittedScene admitted;
+  admitted.model = &model_;
+  for (wire::RgbdView& view : *next.mutable_views()) {
+    view.mutable_capture_time()->set_seconds(101);
+    view.mutable_capture_time()->set_nanos(0);
+  }
+  admitted.payloads = PixelPayloads(&next);
+  wire::ActionSequence row;
+  *row.mutable_joint_positions() = MakeJoints(1, 0.05f, 0);
+  admitted.checked = Must(CheckNextObservation(next, row, admitted.payloads, model_.metadata,
+                                               limits_, content.checked));
+  *admitted.scene_input.add_observations() = std::move(next);
+  admitted.field = "observation";
+  admitted.deadline = now + std::chrono::seconds(60);
+  const auto call = std::make_shared<UpdateSceneCall>(context_, CallRecord{}, std::move(admitted),
+                                                      id, Must(scenes_.Find(id, now)), &sink_);
+  call->Start();
+  ASSERT_TRUE(WaitUntil([&] { return sink_.finish_count == 1; }));
+  EXPECT_TRUE(sink_.end.ok()) << sink_.end.ToString();
+  EXPECT_EQ(scenes_.used_bytes(), bytes_of_one);
 }
 
 TEST_F(SceneCallTest, IsDecodedAndAnswered) {
