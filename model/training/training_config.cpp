@@ -185,8 +185,9 @@ StatusOr<RunConfig> PresetRunConfig(std::string_view name) {
   return run;
 }
 
-StatusOr<RunConfig> ParseRunConfigJson(std::string_view text) {
-  INTERLACER_ASSIGN_OR_RETURN(const json document, ParseJson(text, "", reason::CONFIG_INVALID));
+namespace {
+
+StatusOr<RunConfig> RunConfigOf(const json& document) {
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject root,
                               JsonObject::Make(document, "", reason::CONFIG_INVALID));
   INTERLACER_RETURN_IF_ERROR(root.AllowOnly({"preset", "model", "training"}));
@@ -202,6 +203,17 @@ StatusOr<RunConfig> ParseRunConfigJson(std::string_view text) {
   }
   INTERLACER_RETURN_IF_ERROR(ValidateTrainingConfig(run.training));
   return run;
+}
+
+}  // namespace
+
+StatusOr<RunConfig> ParseRunConfigJson(std::string_view text, const std::string& path) {
+  INTERLACER_ASSIGN_OR_RETURN(
+      const json document,
+      ParseJson(text, path.empty() ? "the configuration" : path, reason::CONFIG_INVALID));
+  StatusOr<RunConfig> run = RunConfigOf(document);
+  if (run.ok() || path.empty()) return run;
+  return run.status().WithFieldPrefix(path + ":");
 }
 
 std::string RunConfigToJson(const RunConfig& config) {

@@ -112,7 +112,8 @@ struct RunConfig {
 
 /// Any preset of model/config.h, with its training settings.
 StatusOr<RunConfig> PresetRunConfig(std::string_view name);
-StatusOr<RunConfig> ParseRunConfigJson(std::string_view json);
+/// Errors name `path`, where one is given, before the key.
+StatusOr<RunConfig> ParseRunConfigJson(std::string_view json, const std::string& path = "");
 std::string RunConfigToJson(const RunConfig& config);
 Status ValidateTrainingConfig(const TrainingConfig& config);
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/file_io.h"
+#include "common/json.h"
 #include "tests/support/must.h"
 
 namespace interlacer {
@@ -156,7 +157,18 @@ TEST(TrainingConfig, RefusesWhatItDoesNotKnow) {
                 "stop_when_flat.min_improvement");
   ExpectRefused(R"({"training": {"validation_sample_count": 0, "stop_when_flat": {"window": 2}}})",
                 "validation_sample_count");
-  ExpectRefused("{", "");
+  ExpectRefused("{", "the configuration is not valid JSON");
+}
+
+TEST(TrainingConfig, ErrorsNameTheFileOnce) {
+  const auto refusal = [](const char* text) {
+    return ParseRunConfigJson(text, "/runs/my.json").status();
+  };
+  EXPECT_EQ(refusal("{").field(), "/runs/my.json");
+  EXPECT_TRUE(refusal("{").message().starts_with("/runs/my.json is not valid JSON"));
+  EXPECT_TRUE(refusal(R"({"training": {"batch_size": 0}})")
+                  .ToString()
+                  .ends_with("/runs/my.json:training.batch_size: expected > 0, got 0"));
 }
 
 }  // namespace
