@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/folder_lock.h"
 #include "cli/option_checks.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
@@ -46,7 +47,7 @@ StatusOr<RunConfig> ReadRunConfig(const std::string& name_or_path) {
     return PresetRunConfig(name_or_path);
   }
   INTERLACER_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(name_or_path));
-  return ParseRunConfigJson(text);
+  return ParseRunConfigJson(text, name_or_path);
 }
 
 /// "PATH" or "PATH=WEIGHT"; a folder that is there under the whole text is that folder.
@@ -171,6 +172,8 @@ StatusOr<ExitCode> RunTrain(const TrainArguments& arguments, const VerbContext& 
         "no update predicts a step: encoder and renderer learn the reconstruction alone, dynamics "
         "nothing. rollout_steps says from which update on how many steps are predicted");
   }
+  INTERLACER_RETURN_IF_ERROR(MakeFolders(options.output_dir));
+  INTERLACER_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(options.output_dir));
   ProgressObserver observer(context, options.config.training.step_count);
   const StatusOr<TrainSummary> summary = Train(options, &observer);
   observer.Finish();
