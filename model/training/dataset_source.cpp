@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "common/random.h"
@@ -128,7 +129,8 @@ Status DatasetSource::Add(const TrainingDataset& dataset) {
   INTERLACER_RETURN_IF_ERROR(AddEpisodes(dataset.path, "train", &set.splits[Split::kTrain]));
   // A data set of one episode has no splits: all of it trains and nothing validates.
   SplitData& validation = set.splits[Split::kValidation];
-  if (std::filesystem::exists(dataset.path + "/" + kDatasetFile)) {
+  std::error_code error;
+  if (std::filesystem::exists(dataset.path + "/" + kDatasetFile, error) || error) {
     INTERLACER_RETURN_IF_ERROR(AddEpisodes(dataset.path, "val", &validation));
   }
   sets_.push_back(std::move(set));
@@ -294,7 +296,7 @@ StatusOr<KinematicRows> DatasetSource::ToRows(const EpisodeReader& reader,
   const bool is_joints = actions.kind == ActionKind::kJointPositions;
   const Robot* robot = is_joints ? reader.robot().get() : nullptr;
   const auto at_episode = [&](Status status) {
-    return std::move(status).WithFieldPrefix(reader.directory() + ": ");
+    return std::move(status).WithFieldPrefix(reader.directory() + ":");
   };
   auto rows = ToKinematicRows(actions, robot, "actions");
   if (!rows.ok()) return at_episode(rows.status());

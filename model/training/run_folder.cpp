@@ -33,7 +33,7 @@ Status OtherConfig(const std::string& path, const std::string& stored, const std
 StatusOr<bool> OpenRunFolder(const RunPaths& paths, const std::string& config, EarlierRun earlier,
                              const std::function<Status()>& write_inputs) {
   std::error_code error;
-  if (fs::exists(paths.config())) {
+  if (fs::exists(paths.config(), error)) {
     if (earlier == EarlierRun::kResume) {
       INTERLACER_ASSIGN_OR_RETURN(const std::string stored, ReadTextFile(paths.config()));
       if (stored != config) return OtherConfig(paths.config(), stored, config);
@@ -73,13 +73,15 @@ Status ReplaceCheckpoint(const RunPaths& paths,
 
 StatusOr<bool> FindCheckpoint(const RunPaths& paths) {
   std::error_code error;
+  bool is_there = fs::exists(paths.checkpoint(), error);
   // A run killed where MoveFolder needs two renames leaves only the old checkpoint.
   const std::string old = paths.checkpoint() + kOldSuffix;
-  if (!fs::exists(paths.checkpoint()) && fs::exists(old)) {
+  if (!is_there && !error && fs::exists(old, error)) {
     fs::rename(old, paths.checkpoint(), error);
-    if (error) return CannotWrite(old, error);
+    is_there = true;
   }
-  return fs::exists(paths.checkpoint());
+  if (error) return CannotWrite(paths.checkpoint(), error);
+  return is_there;
 }
 
 }  // namespace interlacer
