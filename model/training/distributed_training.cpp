@@ -133,13 +133,18 @@ std::string WeightsDigest(const WorldModel& model) {
   return digest.HexDigest();
 }
 
+bool EqualOnAllRanks(RankGroup* group, const std::string& text) {
+  if (group->alone()) return true;
+  // Digests travel as numbers, because ranks exchange tensors only.
+  const std::string digest = Sha256Hex(text);
+  const std::vector<double> letters(digest.begin(), digest.end());
+  const bool differs = OfFirst(group, letters) != letters;
+  return !AnyRank(group, differs);
+}
+
 void CheckEqualWeights(RankGroup* group, const WorldModel& model) {
   if (group->alone()) return;
-  const std::string mine = WeightsDigest(model);
-  // Digests travel as numbers, because ranks exchange tensors only.
-  const std::vector<double> letters(mine.begin(), mine.end());
-  const bool differs = OfFirst(group, letters) != letters;
-  if (AnyRank(group, differs)) {
+  if (!EqualOnAllRanks(group, WeightsDigest(model))) {
     throw StatusException(
         Internal("weights differ between the processes of the run; expected rank "
                  "0's on all of them"));

@@ -9,6 +9,7 @@
 /// Threads: one at a time, all ranks in the same order.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "model/training/distributed/group.h"
@@ -30,6 +31,9 @@ void SumNumbers(RankGroup* group, std::vector<double*> numbers);
 
 /// Whether `value` is true on any rank.
 bool AnyRank(RankGroup* group, bool value);
+
+/// Whether `text`, of any length, is rank 0's on all ranks.
+bool EqualOnAllRanks(RankGroup* group, const std::string& text);
 
 /// SHA-256 of all weights in order.
 std::string WeightsDigest(const WorldModel& model);

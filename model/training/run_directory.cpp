@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/json.h"
 #include "model/training/run_inputs.h"
 
 namespace interlacer {
@@ -67,16 +68,29 @@ Status CopyAppearance(const WorldModel& from, WorldModel* to) {
 }
 
 Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths) {
+  // Before anything of an earlier run goes.
+  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json inputs, RunInputs(options));
   const EarlierRun earlier = options.resume      ? EarlierRun::kResume
                              : options.overwrite ? EarlierRun::kOverwrite
                                                  : EarlierRun::kRefuse;
   INTERLACER_ASSIGN_OR_RETURN(const bool is_resumed,
-                              OpenRunFolder(paths, RunConfigToJson(options.config), earlier, [&] {
-                                return WriteRunInputs(options, paths.inputs());
-                              }));
+                              OpenRunFolder(paths, RunConfigToJson(options.config), earlier,
+                                            [&] { return WriteJsonFile(paths.inputs(), inputs); }));
   if (!is_resumed) return Status::Ok();
   INTERLACER_ASSIGN_OR_RETURN(const bool has_state, FindCheckpoint(paths));
-  return CheckRunInputs(options, paths.inputs(), has_state);
+  return CheckRunInputs(inputs, paths.inputs(), has_state);
+}
+
+Status CheckStateFits(std::int64_t parameter_count, bool has_average) {
+  // Two moments of each parameter, and where weights are averaged those in training.
+  const std::int64_t bytes_of_each = (has_average ? 3 : 2) * sizeof(float);
+  const std::int64_t most =
+      (kMaxTensorFileBytes - static_cast<std::int64_t>(kMaxTensorHeaderBytes)) / bytes_of_each;
+  if (parameter_count <= most) return Status::Ok();
+  return Mismatch(
+      reason::CONFIG_INVALID, "network",
+      "at most " + std::to_string(most) + " parameters, whose optimiser state fits in a file",
+      std::to_string(parameter_count));
 }
 
 Status SaveRunState(const RunPaths& paths, const WorldModel& model, const ModelOptimizer& optimizer,

@@ -3,7 +3,7 @@
 /// Reads and writes what the folder of a world model's training run holds (run_folder.h): its
 /// configuration, inputs.json, the checkpoint and its optimiser state.
 ///
-/// Errors: OUTPUT_EXISTS, FILE_UNWRITABLE, CHECKPOINT_INVALID. One writer.
+/// Errors: OUTPUT_EXISTS, FILE_UNWRITABLE, CHECKPOINT_INVALID, those of run_inputs.h. One writer.
 
 #include <cstdint>
 #include <string>
@@ -19,6 +19,9 @@ namespace interlacer {
 /// Creates the folder for a new run (refused when it holds a run, unless `overwrite`), or checks
 /// that the run to resume has the same configuration and inputs.
 Status PrepareRunDirectory(const TrainOptions& options, const RunPaths& paths);
+
+/// CONFIG_INVALID for a model that could be trained and saved, and its state not read again.
+Status CheckStateFits(std::int64_t parameter_count, bool has_average);
 
 /// Copies parameters between models of one configuration; FAILED_PRECONDITION CHECKPOINT_INVALID
 /// when a name or shape differs.

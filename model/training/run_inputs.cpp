@@ -1,6 +1,7 @@
 #include "model/training/run_inputs.h"
 
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "common/json.h"
@@ -25,7 +26,7 @@ StatusOr<std::string> EpisodesSha256(const std::string& path) {
   return Sha256Hex(manifests);
 }
 
-StatusOr<nlohmann::ordered_json> InputsOf(const TrainOptions& options) {
+StatusOr<nlohmann::ordered_json> SeedAndData(const TrainOptions& options) {
   nlohmann::ordered_json inputs{{"seed", options.seed}, {"data", nlohmann::ordered_json::array()}};
   for (const TrainingDataset& dataset : options.datasets) {
     INTERLACER_ASSIGN_OR_RETURN(std::string sha256, EpisodesSha256(dataset.path));
@@ -33,6 +34,13 @@ StatusOr<nlohmann::ordered_json> InputsOf(const TrainOptions& options) {
                               {"weight", dataset.weight},
                               {"episodes_sha256", std::move(sha256)}});
   }
+  return inputs;
+}
+
+}  // namespace
+
+StatusOr<nlohmann::ordered_json> RunInputs(const TrainOptions& options) {
+  INTERLACER_ASSIGN_OR_RETURN(nlohmann::ordered_json inputs, SeedAndData(options));
   if (!options.initial_checkpoint.empty()) {
     INTERLACER_ASSIGN_OR_RETURN(inputs[kInitialWeightsKey],
                                 Sha256OfFile(options.initial_checkpoint + "/" + kWeightsFile));
@@ -45,24 +53,25 @@ StatusOr<nlohmann::ordered_json> InputsOf(const TrainOptions& options) {
   return inputs;
 }
 
-}  // namespace
-
-Status WriteRunInputs(const TrainOptions& options, const std::string& path) {
-  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json inputs, InputsOf(options));
-  return WriteJsonFile(path, inputs);
+StatusOr<std::string> CommonInputs(const TrainOptions& options) {
+  INTERLACER_ASSIGN_OR_RETURN(nlohmann::ordered_json inputs, SeedAndData(options));
+  for (nlohmann::ordered_json& dataset : inputs["data"]) dataset.erase("path");
+  return inputs.dump();
 }
 
-Status CheckRunInputs(const TrainOptions& options, const std::string& path, bool has_state) {
-  if (!std::filesystem::exists(path)) return Status::Ok();
+Status CheckRunInputs(const nlohmann::ordered_json& inputs, const std::string& path,
+                      bool has_state) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) && !error) return Status::Ok();
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json stored, ReadJsonFile(path));
-  INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json now, InputsOf(options));
+  const nlohmann::json now = inputs;
   const auto differ = [&](const std::string& what, const nlohmann::json& then,
                           const nlohmann::json& got) {
     return Mismatch(reason::CONFIG_INVALID, path + ": " + what,
                     then.dump() + ", which the run began with", got.dump());
   };
-  const auto value = [](const nlohmann::json& inputs, const char* key) {
-    return inputs.value(key, nlohmann::json());
+  const auto value = [](const nlohmann::json& of, const char* key) {
+    return of.value(key, nlohmann::json());
   };
   if (value(stored, "seed") != now["seed"]) {
     return differ("seed", value(stored, "seed"), now["seed"]);

@@ -18,6 +18,7 @@
 #include "model/training/augmentation.h"
 #include "model/training/distributed_training.h"
 #include "model/training/run_directory.h"
+#include "model/training/run_inputs.h"
 #include "model/training/sample_prefetcher.h"
 #include "model/training/sample_source.h"
 #include "model/training/sequence_loss.h"
@@ -117,12 +118,16 @@ class TrainingRun {
 
  private:
   Status Start(std::int64_t* steps_done);
-  Status StartAlone(std::int64_t* steps_done);
+  Status LoadInputs(std::string* common_inputs);
+  Status CheckEqualRuns(const std::string& common_inputs);
+  Status OpenRun(std::int64_t* steps_done);
+  Status OnAllRanks(const Status& mine);
   SampleRequest RequestOf(std::int64_t first_step, std::int64_t number) const;
   StatusOr<TrainingRecord> OneStep(std::int64_t step, SamplePrefetcher* samples);
   Status ValidateAndSave(std::int64_t steps_done, bool validates, bool saves, RunLog* log);
   bool HasFlattened() const { return IsFlat(validation_losses_, config_.training.stop_when_flat); }
   Status Validate(std::int64_t steps_done, RunLog* log);
+  Status AddValidation(std::int64_t step, int index, ValidationRecord* record);
   SequenceLossOptions LossOptions(std::int64_t step, std::int64_t draw_index) const;
   void PrepareAppearance(std::int64_t step);
 
@@ -145,22 +150,31 @@ Status TrainingRun::Start(std::int64_t* steps_done) {
                     "a sequence for each of " + std::to_string(place_.world_size) + " processes",
                     std::to_string(config_.training.batch_size));
   }
+  std::int64_t parameter_count = 0;
+  for (const torch::Tensor& parameter : model_.parameters()) parameter_count += parameter.numel();
+  INTERLACER_RETURN_IF_ERROR(CheckStateFits(parameter_count, average_ != nullptr));
   ranks_ = JoinGroup(place_, model_.device());
-  const Status ready = StartAlone(steps_done);
-  if (AnyRank(ranks_.get(), !ready.ok())) {
-    return ready.ok() ? Internal("another process of the run could not start; it says why") : ready;
-  }
+  std::string common_inputs;
+  INTERLACER_RETURN_IF_ERROR(OnAllRanks(LoadInputs(&common_inputs)));
+  INTERLACER_RETURN_IF_ERROR(CheckEqualRuns(common_inputs));
+  // Last, because it may end an earlier run.
+  *steps_done = 0;
+  INTERLACER_RETURN_IF_ERROR(OnAllRanks(ranks_->is_first() ? OpenRun(steps_done) : Status::Ok()));
   BroadcastTrainingState(ranks_.get(), &model_, &optimizer_, steps_done);
   return Status::Ok();
 }
 
-/// Sets up what needs no other process. Only rank 0 touches the run's folder; the others get its
-/// state.
-Status TrainingRun::StartAlone(std::int64_t* steps_done) {
-  *steps_done = 0;
-  if (ranks_->is_first()) INTERLACER_RETURN_IF_ERROR(PrepareRunDirectory(options_, paths_));
+/// This process's error, or that another has one.
+Status TrainingRun::OnAllRanks(const Status& mine) {
+  if (!AnyRank(ranks_.get(), !mine.ok()) || !mine.ok()) return mine;
+  return Internal("another process of the run could not go on; it says why");
+}
+
+/// Loads what the run begins with. Only rank 0 has first weights; the others get its state.
+Status TrainingRun::LoadInputs(std::string* common_inputs) {
   INTERLACER_ASSIGN_OR_RETURN(source_,
                               MakeDatasetSource(config_.model, options_.datasets, options_.seed));
+  INTERLACER_ASSIGN_OR_RETURN(*common_inputs, CommonInputs(options_));
   if (!ranks_->is_first()) return Status::Ok();
   InitializeWeights(&model_, options_.seed);
   if (!options_.initial_checkpoint.empty()) {
@@ -174,10 +188,26 @@ Status TrainingRun::StartAlone(std::int64_t* steps_done) {
                                 LoadCheckpoint(options_.initial_appearance, {}));
     INTERLACER_RETURN_IF_ERROR(CopyAppearance(*initial.model, &model_));
   }
-  if (options_.resume) {
-    INTERLACER_ASSIGN_OR_RETURN(*steps_done,
-                                LoadRunState(paths_, &model_, &optimizer_, average_.get()));
+  return Status::Ok();
+}
+
+/// Processes with other settings or data would sum gradients of other losses.
+Status TrainingRun::CheckEqualRuns(const std::string& common_inputs) {
+  for (const auto& [what, text] : {std::pair("configuration", RunConfigToJson(config_)),
+                                   std::pair("seed and data", common_inputs)}) {
+    if (EqualOnAllRanks(ranks_.get(), text)) continue;
+    return Mismatch(reason::CONFIG_INVALID, what, "rank 0's in all processes of the run",
+                    "another in one or more");
   }
+  return Status::Ok();
+}
+
+/// The folder of the run, which rank 0 alone touches, and what is resumed.
+Status TrainingRun::OpenRun(std::int64_t* steps_done) {
+  INTERLACER_RETURN_IF_ERROR(PrepareRunDirectory(options_, paths_));
+  if (!options_.resume) return Status::Ok();
+  INTERLACER_ASSIGN_OR_RETURN(*steps_done,
+                              LoadRunState(paths_, &model_, &optimizer_, average_.get()));
   return Status::Ok();
 }
 
@@ -256,31 +286,45 @@ StatusOr<TrainingRecord> TrainingRun::OneStep(std::int64_t step, SamplePrefetche
   return record;
 }
 
-Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
+/// Adds the share of one sample to the means.
+Status TrainingRun::AddValidation(std::int64_t step, int index, ValidationRecord* record) {
+  const torch::NoGradGuard no_grad;
+  SampleRequest request = RequestAt(config_, step);
+  request.split = Split::kValidation;
+  request.index = index;
+  INTERLACER_ASSIGN_OR_RETURN(const TrainingSample sample, source_->Draw(request));
+  SequenceLossOptions options = LossOptions(step, index);
+  options.seed = kValidationSeed;
+  options.jitter_depth = false;
+  options.reconstruction_jitter_m = 0;
+  options.moving_ray_share = 0;
+  options.shows_start = RendersAnything(config_.training);
+  const SequenceLoss loss = ComputeSequenceLoss(&model_, sample, options);
   const int count = config_.training.validation_sample_count;
-  if (count == 0 || !source_->Has(Split::kValidation)) return Status::Ok();
-  torch::NoGradGuard no_grad;
-  const std::int64_t step = std::max<std::int64_t>(steps_done - 1, 0);
+  record->depth_loss_m += loss.depth_m / count;
+  record->track_loss_m += loss.track_m / count;
+  record->still_track_loss_m += loss.still_track_m / count;
+  record->reconstruction_loss += loss.reconstruction / count;
+  record->prediction_loss += loss.prediction / count;
+  return Status::Ok();
+}
+
+/// Rank 0 validates, because the averages of others are not those of the run. They answer it after
+/// each sample: a validation of many would else be taken for the silence of a process.
+Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
+  const bool is_first = ranks_->is_first();
+  const int count = config_.training.validation_sample_count;
+  if (!AnyRank(ranks_.get(), is_first && count > 0 && source_->Has(Split::kValidation))) {
+    return Status::Ok();
+  }
   ValidationRecord record;
   record.step = steps_done;
+  const std::int64_t step = std::max<std::int64_t>(steps_done - 1, 0);
   for (int i = 0; i < count; ++i) {
-    SampleRequest request = RequestAt(config_, step);
-    request.split = Split::kValidation;
-    request.index = i;
-    INTERLACER_ASSIGN_OR_RETURN(const TrainingSample sample, source_->Draw(request));
-    SequenceLossOptions options = LossOptions(step, i);
-    options.seed = kValidationSeed;
-    options.jitter_depth = false;
-    options.reconstruction_jitter_m = 0;
-    options.moving_ray_share = 0;
-    options.shows_start = RendersAnything(config_.training);
-    const SequenceLoss loss = ComputeSequenceLoss(&model_, sample, options);
-    record.depth_loss_m += loss.depth_m / count;
-    record.track_loss_m += loss.track_m / count;
-    record.still_track_loss_m += loss.still_track_m / count;
-    record.reconstruction_loss += loss.reconstruction / count;
-    record.prediction_loss += loss.prediction / count;
+    INTERLACER_RETURN_IF_ERROR(
+        OnAllRanks(is_first ? AddValidation(step, i, &record) : Status::Ok()));
   }
+  if (!is_first) return Status::Ok();
   const TrainingConfig& training = config_.training;
   record.loss = training.reconstruction_weight * record.reconstruction_loss +
                 training.video_weight * record.prediction_loss +
@@ -293,9 +337,10 @@ Status TrainingRun::Validate(std::int64_t steps_done, RunLog* log) {
 
 /// Validates and saves with the averaged weights, if there are any. Validating comes first: a run
 /// that is killed between the two then resumes before the validation, not after one whose result is
-/// lost.
+/// lost. `log` is null on the ranks other than 0.
 Status TrainingRun::ValidateAndSave(std::int64_t steps_done, bool validates, bool saves,
                                     RunLog* log) {
+  if (log == nullptr) return validates ? Validate(steps_done, nullptr) : Status::Ok();
   if (!saves && !validates) return Status::Ok();
   if (average_) average_->Swap();
   Status status;
@@ -343,7 +388,8 @@ StatusOr<TrainSummary> TrainingRun::Run() {
     const bool may_end = validates && training.stop_when_flat.window > 0;
     const bool saves = last || !go_on || may_end || record.step % training.checkpoint_every == 0;
     if (saves) CheckEqualWeights(ranks_.get(), model_);
-    if (log) INTERLACER_RETURN_IF_ERROR(ValidateAndSave(record.step, validates, saves, &*log));
+    INTERLACER_RETURN_IF_ERROR(
+        ValidateAndSave(record.step, validates, saves, log ? &*log : nullptr));
     if (may_end) is_flat = AnyRank(ranks_.get(), HasFlattened());
   }
   AnyRank(ranks_.get(), false);  // rank 0 serves the rendezvous, so it must leave last

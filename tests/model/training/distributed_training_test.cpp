@@ -6,6 +6,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <thread>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
@@ -14,6 +15,7 @@
 #include "model/files/tensor_file.h"
 #include "model/training/distributed/back_end.h"
 #include "tests/model/training/distributed_worker.h"
+#include "tests/model/training/trainer_fixture.h"
 #include "tests/support/child_process.h"
 #include "tests/support/free_port.h"
 #include "tests/support/painted_plane.h"
@@ -46,6 +48,12 @@ class DistributedTrainingTest : public ::testing::Test {
                                  "MASTER_PORT=" + std::to_string(port_), "GLOO_SOCKET_IFNAME=lo",
                                  "INTERLACER_RANK_TIMEOUT_S=" + timeout_s, ThisProgram(),
                                  testing::kWorkerFlag, what, folder_.path(), run, batch_size});
+  }
+
+  /// One process without others.
+  ProcessResult RunAlone(const std::string& what, const std::string& run) const {
+    return ChildProcess({ThisProgram(), testing::kWorkerFlag, what, folder_.path(), run, "2"})
+        .Wait(kRunLimitS);
   }
 
   /// Both ranks to their end.
@@ -86,11 +94,7 @@ double LargestDifference(const NamedTensors& one, const NamedTensors& other) {
 
 TEST_F(DistributedTrainingTest, TwoRanksEqualOneProcessWithTheDoubleBatch) {
   ExpectBothDone("train", "two");
-  const int exit_code =
-      ChildProcess({ThisProgram(), testing::kWorkerFlag, "train", folder_.path(), "one", "2"})
-          .Wait(kRunLimitS)
-          .exit_code;
-  ASSERT_EQ(exit_code, 0);
+  ASSERT_EQ(RunAlone("train", "one").exit_code, 0);
   const std::vector<double> one = Losses("one"), two = Losses("two");
   ASSERT_EQ(two.size(), static_cast<std::size_t>(testing::kRunSteps));
   for (std::size_t i = 0; i < one.size(); ++i)
@@ -135,7 +139,42 @@ TEST_F(DistributedTrainingTest, AFolderInUseIsToldToAllRanks) {
   ExpectBothDone("train", "run");
   const std::vector<ProcessResult> ranks = RunRanks("train", "run");
   EXPECT_NE(ranks[0].err.find("OUTPUT_EXISTS"), std::string::npos) << ranks[0].err;
-  EXPECT_NE(ranks[1].err.find("could not start"), std::string::npos) << ranks[1].err;
+  EXPECT_NE(ranks[1].err.find("could not go on"), std::string::npos) << ranks[1].err;
+}
+
+TEST_F(DistributedTrainingTest, AValidationLongerThanTheTimeLimitIsNoSilence) {
+  ASSERT_TRUE(testing::TrainerFixture::WriteSplits(folder_.File("data")).ok());
+  constexpr int kFewSamples = 100;
+  const ProcessResult few = RunAlone("validate " + std::to_string(kFewSamples), "one");
+  ASSERT_EQ(few.exit_code, 0) << few.err;
+  // Twice the time limit in all, while no sample comes near it.
+  const double limit_s = std::stod(kShortTimeoutS), seconds_of_few = std::stod(few.out);
+  const int count = static_cast<int>(2 * limit_s / seconds_of_few * kFewSamples);
+  const std::string what = "validate " + std::to_string(count);
+  const auto first = Start(0, what, "two", kShortTimeoutS);
+  const auto second = Start(1, what, "two", kShortTimeoutS);
+  const ProcessResult validating = first->Wait(kRunLimitS), waiting = second->Wait(kRunLimitS);
+  EXPECT_EQ(validating.exit_code, 0) << validating.err;
+  EXPECT_EQ(waiting.exit_code, 0) << waiting.err;
+  EXPECT_GT(std::stod(validating.out), limit_s) << "not long enough to show anything";
+}
+
+TEST_F(DistributedTrainingTest, RanksOfOtherSettingsOrDataAreRefusedOnAll) {
+  testing::WritePaintedPlane(folder_.File("other"), {.episode_id = "other"}).value();
+  const auto expect_refused = [&](const std::string& what, const std::string& batch_of_last,
+                                  const std::string& field) {
+    const auto first = Start(0, what, "run"), second = Start(1, what, "run", "60", batch_of_last);
+    for (const ProcessResult& rank : {first->Wait(kRunLimitS), second->Wait(kRunLimitS)}) {
+      EXPECT_EQ(rank.exit_code, 1) << what;
+      EXPECT_NE(rank.err.find("CONFIG_INVALID: " + field + ": expected rank 0's"),
+                std::string::npos)
+          << rank.err;
+    }
+  };
+  expect_refused("train", "4", "configuration");
+  expect_refused("other_data", "2", "seed and data");
+  expect_refused("other_seed", "2", "seed and data");
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("run")));
 }
 
 TEST_F(DistributedTrainingTest, MoreRanksThanSequencesIsRefused) {

@@ -4,8 +4,11 @@
 #include <torch/types.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <iostream>
+#include <string>
 
+#include "common/duration.h"
 #include "common/thread_pool.h"
 #include "model/network/world_model.h"
 #include "model/training/distributed_training.h"
@@ -14,19 +17,26 @@
 namespace interlacer::testing {
 namespace {
 
+constexpr char kValidate[] = "validate ";
+
+/// Prints how many seconds a validation took.
 class TroubleObserver : public TrainObserver {
  public:
   explicit TroubleObserver(std::string trouble) : trouble_(std::move(trouble)) {}
   bool OnStep(const TrainingRecord& record, std::int64_t) override {
+    last_step_time_ = std::chrono::steady_clock::now();
     if (record.step != kTroubleAfter) return true;
     if (trouble_ == "die") _exit(9);
     if (trouble_ == "silent") raise(SIGSTOP);
     return trouble_ != "stop";
   }
-  void OnValidation(const ValidationRecord&) override {}
+  void OnValidation(const ValidationRecord&) override {
+    std::cout << SecondsSince(last_step_time_) << "\n";
+  }
 
  private:
   std::string trouble_;
+  std::chrono::steady_clock::time_point last_step_time_;
 };
 
 Status TrainRank(const WorkerTask& task, const DistributedEnvironment& place) {
@@ -37,6 +47,14 @@ Status TrainRank(const WorkerTask& task, const DistributedEnvironment& place) {
   options.config.training.appearance_step_count = kTroubleAfter + 1;
   options.resume = task.what == "resume";
   const bool last_rank = place.rank == place.world_size - 1;
+  if (last_rank && task.what == "other_data") options.datasets[0].path = task.folder + "/other";
+  if (last_rank && task.what == "other_seed") ++options.seed;
+  if (task.what.starts_with(kValidate)) {
+    options.datasets[0].path = task.folder + "/data";
+    options.config.training.validation_every = kRunSteps;
+    options.config.training.validation_sample_count =
+        std::stoi(task.what.substr(sizeof(kValidate) - 1));
+  }
   TroubleObserver observer(last_rank ? task.what : "none");
   return Train(options, &observer).status();
 }

@@ -15,6 +15,8 @@ inline constexpr int kTroubleAfter = 2;
 /// Folder with the episode `plane` and the runs.
 struct WorkerTask {
   /// train | resume | stop | die | silent: a run, with trouble on the last rank alone.
+  /// other_data | other_seed: a run whose last rank has another.
+  /// validate N: a run that validates with N samples of the data set `data` at its end.
   /// differ | gradients: single exchanges of distributed_training.h.
   std::string what;
   std::string folder;

@@ -34,6 +34,19 @@ class CountingObserver : public TrainObserver {
 };
 
 class TrainerFixture : public ::testing::Test {
+ public:
+  /// A data set with one plane to train on and one to validate with.
+  static Status WriteSplits(const std::string& folder) {
+    Dataset dataset{"planes", "MIT", {{"test", {}}}, {}};
+    for (const std::string split : {"train", "val"}) {
+      const std::string episode =
+          WritePaintedPlane(folder + "/" + split, {.episode_id = split}).value();
+      dataset.splits[split] = {split};
+      dataset.manifest_sha256[split] = Sha256OfFile(episode + "/manifest.json").value();
+    }
+    return WriteDataset(folder, dataset);
+  }
+
  protected:
   void SetUp() override {
     root_ = ::testing::TempDir() + "trainer_test_" +
@@ -45,18 +58,6 @@ class TrainerFixture : public ::testing::Test {
 
   TrainOptions Options(const std::string& name, std::int64_t step_count) const {
     return TinyRun(episode_, root_ + "/" + name, step_count);
-  }
-
-  /// A data set with one plane to train on and one to validate with.
-  Status WriteSplits(const std::string& folder) const {
-    Dataset dataset{"planes", "MIT", {{"test", {}}}, {}};
-    for (const std::string split : {"train", "val"}) {
-      const std::string episode =
-          WritePaintedPlane(folder + "/" + split, {.episode_id = split}).value();
-      dataset.splits[split] = {split};
-      dataset.manifest_sha256[split] = Sha256OfFile(episode + "/manifest.json").value();
-    }
-    return WriteDataset(folder, dataset);
   }
 
   static std::vector<std::uint8_t> Weights(const std::string& run) {

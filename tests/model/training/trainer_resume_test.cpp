@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "common/json.h"
 #include "common/thread_pool.h"
 #include "model/training/run_directory.h"
+#include "model/training/run_inputs.h"
 #include "model/training/trainer.h"
 #include "tests/model/training/trainer_fixture.h"
 #include "tests/support/must.h"
@@ -109,6 +111,70 @@ TEST_F(TrainerResumeTest, OverwritingLeavesNothingOfARunKilledWhileItSaved) {
   overwriting.overwrite = true;
   ASSERT_TRUE(PrepareRunDirectory(overwriting, RunPaths{root_ + "/run"}).ok());
   EXPECT_FALSE(fs::exists(checkpoint + ".old")) << "a resumed run would begin with it";
+}
+
+TEST_F(TrainerResumeTest, OverwritingWithWrongInputsLeavesTheRunThatIsThere) {
+  SetThreadCount(1);
+  CountingObserver observer;
+  ASSERT_TRUE(Train(Options("run", 1), &observer).ok());
+  const auto weights = Weights(root_ + "/run");
+  const auto expect_refused = [&](const auto& change) {
+    TrainOptions options = Options("run", 2);
+    options.overwrite = true;
+    change(&options);
+    const Status status = Train(options, &observer).status();
+    EXPECT_FALSE(status.ok());
+    EXPECT_TRUE(fs::exists(root_ + "/run/checkpoint")) << status.ToString();
+  };
+  const std::string typo = root_ + "/typo";
+  expect_refused([&](TrainOptions* o) { o->datasets[0].path = typo; });
+  expect_refused([&](TrainOptions* o) { o->datasets.clear(); });
+  expect_refused([&](TrainOptions* o) { o->initial_checkpoint = typo; });
+  expect_refused([&](TrainOptions* o) { o->initial_appearance = typo; });
+  EXPECT_EQ(Must(Train(Resumed(Options("run", 1)), &observer)).steps_done, 1);
+  EXPECT_EQ(Weights(root_ + "/run"), weights);
+}
+
+TEST_F(TrainerResumeTest, ARunBeginsAnewFromItsOwnWeights) {
+  SetThreadCount(1);
+  CountingObserver observer;
+  ASSERT_TRUE(Train(Options("run", 1), &observer).ok());
+  const std::string first = Must(Sha256OfFile(root_ + "/run/checkpoint/weights.safetensors"));
+  TrainOptions options = Options("run", 1);
+  options.overwrite = true;
+  options.initial_checkpoint = root_ + "/run/checkpoint";
+  Must(Train(options, &observer));
+  EXPECT_EQ(Must(ReadJsonFile(root_ + "/run/inputs.json"))[kInitialWeightsKey], first);
+}
+
+/// Links to themselves stand for folders of others, which a test that may read everything lacks.
+TEST_F(TrainerResumeTest, WhatCannotBeReachedIsNamedAndNotTakenForAbsent) {
+  SetThreadCount(1);
+  CountingObserver observer;
+  fs::create_symlink("loop", root_ + "/loop");
+  const Status loop = Train(Options("loop", 1), &observer).status();
+  EXPECT_EQ(loop.reason(), reason::FILE_UNWRITABLE) << loop.ToString();
+  ASSERT_TRUE(Train(Options("run", 1), &observer).ok());
+  const RunPaths paths{root_ + "/run"};
+  for (const std::string& path : {paths.checkpoint(), paths.inputs()}) {
+    fs::rename(path, path + ".kept");
+    fs::create_symlink(fs::path(path).filename(), path);
+    const Status status = Train(Resumed(Options("run", 1)), &observer).status();
+    EXPECT_NE(status.code(), StatusCode::kInternal) << status.ToString();
+    EXPECT_EQ(status.field(), path) << status.ToString();
+    fs::remove(path);
+    fs::rename(path + ".kept", path);
+  }
+  EXPECT_TRUE(Train(Resumed(Options("run", 1)), &observer).ok());
+}
+
+TEST(RunState, OfMoreThanAFileHoldsIsRefusedBeforeTraining) {
+  // Two numbers of four bytes for each parameter, in 4 GiB, with the average three.
+  constexpr std::int64_t kParameters = 400'000'000;
+  EXPECT_TRUE(CheckStateFits(kParameters, /*has_average=*/false).ok());
+  const Status status = CheckStateFits(kParameters, /*has_average=*/true);
+  EXPECT_EQ(status.reason(), reason::CONFIG_INVALID);
+  EXPECT_EQ(status.metadata().at("got"), std::to_string(kParameters));
 }
 
 TEST_F(TrainerResumeTest, FirstWeightsMustBeNamedAgainUntilTheRunHasItsOwn) {
