@@ -6,7 +6,7 @@
 /// Fast: Horner's rule with sparse products, O(K E) for a column. Dense: dense powers, O(K L^3), or
 /// O(K L^2) of powers that are there already; of named kernels O(K E L).
 /// Named kernels of L = I - W, for W normalised symmetrically (eigenvalues in [-1,1]):
-///   diffusion exp(-s^2 L / 2)   regularised_laplacian_p (I + s^2 L)^-p, p = 1, 2
+///   diffusion exp(-s^2 L / 2)   regularised_laplacian_p (I + s^2 L)^-p, p >= 1
 ///   p_step (a I - L)^p, a >= 2   cosine cos(pi L / 4)   resolvent_p (I - b W)^-p, 0 < b < 1
 /// By a series in W, cut where the rest is below 1e-12.
 /// Deconvolution: f with sum over p of f_p f_{k-p} = alpha_k, so that M = Phi Phi^T for symmetric W
