@@ -176,6 +176,10 @@ Status TrainingRun::LoadInputs(std::string* common_inputs) {
                               MakeDatasetSource(config_.model, options_.datasets, options_.seed));
   INTERLACER_ASSIGN_OR_RETURN(*common_inputs, CommonInputs(options_));
   if (!ranks_->is_first()) return Status::Ok();
+  // Short episodes and cameras that are none of the model's show in a sequence alone.
+  if (options_.overwrite) {
+    INTERLACER_RETURN_IF_ERROR(source_->Draw(RequestAt(config_, options_.seed, 0, 0)).status());
+  }
   InitializeWeights(&model_, options_.seed);
   if (!options_.initial_checkpoint.empty()) {
     INTERLACER_ASSIGN_OR_RETURN(const Checkpoint initial,
