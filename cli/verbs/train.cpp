@@ -19,7 +19,6 @@
 #include "model/config.h"
 #include "model/cuda/built_backend.h"
 #include "model/training/distributed/environment.h"
-#include "model/training/run_folder.h"
 #include "model/training/trainer.h"
 
 namespace interlacer::cli {
@@ -134,11 +133,6 @@ bool PredictsSteps(const TrainingConfig& training) {
 }
 
 StatusOr<ExitCode> RunTrain(const TrainArguments& arguments, const VerbContext& context) {
-  if (arguments.force) {
-    INTERLACER_RETURN_IF_ERROR(
-        CheckInputsOutside(RunPaths{arguments.output}.checkpoint(),
-                           {arguments.initial_checkpoint, arguments.initial_appearance}));
-  }
   SetThreadCount(arguments.threads);
   TrainOptions options;
   INTERLACER_ASSIGN_OR_RETURN(options.config, ReadRunConfig(arguments.config));
