@@ -309,13 +309,6 @@ TEST(Program, ForceKeepsARecordingThatLiesInTheOutput) {
   EXPECT_EQ(refused.exit_code, 2) << refused.err;
   EXPECT_THAT(refused.err, AllOf(HasSubstr("--output"), HasSubstr(plane)));
   EXPECT_TRUE(std::filesystem::exists(plane + "/manifest.json"));
-  std::filesystem::create_directories(out + "/checkpoint");
-  std::ofstream(out + "/run.json") << "{}";
-  EXPECT_EQ(
-      RunProgram("train --data " + plane + " -o " + out + " --force --init " + out + "/checkpoint")
-          .exit_code,
-      2);
-  EXPECT_TRUE(std::filesystem::exists(out + "/checkpoint"));
 }
 
 TEST(Program, AShardDoesNotBeginTheStudyOfAllAnew) {
