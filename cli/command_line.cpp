@@ -14,8 +14,8 @@
 #include "cli/verb.h"
 #include "cli/verbs/verbs.h"
 #include "common/log.h"
-#include "common/option_input.h"
 #include "common/printable_text.h"
+#include "common/program_options.h"
 
 namespace interlacer::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <system_error>
 #include <utility>
 
-#include "cli/folder_lock.h"
+#include "common/folder_lock.h"
 #include "common/sha256.h"
 #include "data/manifest.h"
 

@@ -27,21 +27,6 @@ bool IsTyped(const CLI::Option& option, const std::vector<std::string>& argument
   });
 }
 
-std::string Quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
-  return quoted + "\"";
-}
-
-std::string ValueText(const CLI::Option& option) {
-  if (option.count() == 0) return Quoted(option.get_default_str());
-  const std::vector<std::string> results = option.results();
-  if (results.size() == 1) return Quoted(results.front());
-  std::string list;
-  for (const std::string& result : results) list += (list.empty() ? "" : ", ") + Quoted(result);
-  return "[" + list + "]";
-}
-
 /// Names that the file given by --config sets in `section`, such as "robot.make"; "" holds the
 /// common options.
 std::set<std::string> NamesInFile(const CLI::App& app, const std::string& section) {
@@ -64,16 +49,8 @@ std::string OptionsText(const CLI::App& section, const std::set<std::string>& in
     // The configuration of `train` is an option like others; that of the program is this text.
     const bool is_of_verb = section.get_parent() != nullptr && name == "config";
     if (kCommandOnly.count(name) > 0 && !is_of_verb) continue;
-    const bool is_flag = option->get_items_expected_max() == 0;
-    if (option->count() == 0 && option->get_default_str().empty()) {
-      text += is_flag ? name + " = \"false\"  # default\n" : "# " + name + " is not set\n";
-      continue;
-    }
-    const char* source = option->count() == 0          ? "default"
-                         : IsTyped(*option, arguments) ? "flag"
-                         : in_file.count(name) > 0     ? "file"
-                                                       : "flag";
-    text += name + " = " + ValueText(*option) + "  # " + source + "\n";
+    const bool is_from_file = !IsTyped(*option, arguments) && in_file.count(name) > 0;
+    text += OptionLine(*option, name, is_from_file ? "file" : "flag");
   }
   const auto is_group = [](const CLI::App* below) { return below->get_name().empty(); };
   for (const CLI::App* group : section.get_subcommands(is_group)) {

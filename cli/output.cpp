@@ -97,7 +97,10 @@ Status OutputFolder::Take(const fs::path& from, const fs::path& relative_folder)
   for (auto entry = fs::recursive_directory_iterator(from, error);
        !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     const bool is_file = entry->is_regular_file(error);
-    if (error) return CannotRead(entry->path(), error);
+    if (error && error != std::errc::no_such_file_or_directory) {  // a link to what is gone
+      return CannotRead(entry->path(), error);
+    }
+    error.clear();
     if (!is_file) continue;
     const fs::path relative = relative_folder / entry->path().lexically_relative(from);
     INTERLACER_ASSIGN_OR_RETURN(const std::string target, FilePath(relative.string()));

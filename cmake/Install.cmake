@@ -54,7 +54,7 @@ if(TARGET interlacer_client)
   install(EXPORT interlacerTargets NAMESPACE interlacer:: DESTINATION ${package_dir} COMPONENT client-dev)
   foreach(folder IN ITEMS common client)
     install(DIRECTORY ${folder}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/interlacer/${folder} COMPONENT client-dev
-      FILES_MATCHING PATTERN "*.h" PATTERN convert EXCLUDE PATTERN kernels EXCLUDE PATTERN option_input.h EXCLUDE)
+      FILES_MATCHING PATTERN "*.h" PATTERN convert EXCLUDE PATTERN kernels EXCLUDE PATTERN program_options.h EXCLUDE)
   endforeach()
   install(FILES "${PROJECT_BINARY_DIR}/generated/common/version.h"
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/interlacer/common COMPONENT client-dev)

@@ -51,11 +51,12 @@ Status&& Status::WithField(std::string field) && {
 }
 
 Status&& Status::WithFieldPrefix(std::string_view prefix) && {
+  constexpr std::string_view kSeparators = "./:";
   if (field_.empty()) {
-    field_ = std::string(prefix);
+    field_ = std::string(prefix.substr(0, prefix.find_last_not_of(kSeparators) + 1));
   } else if (!prefix.empty()) {
-    const bool joined = prefix.back() == '.' || prefix.back() == '/' || prefix.back() == ':' ||
-                        field_.front() == '[';
+    const bool joined =
+        kSeparators.find(prefix.back()) != std::string_view::npos || field_.front() == '[';
     field_ = std::string(prefix) + (joined ? "" : ".") + field_;
   }
   return std::move(*this);

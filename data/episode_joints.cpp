@@ -1,5 +1,6 @@
 #include "data/episode_joints.h"
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 
@@ -7,15 +8,33 @@
 
 namespace interlacer {
 
+namespace {
+
+std::vector<int> OwnColumns(const MotionTable& motion) {
+  std::vector<int> own(motion.columns.size());
+  std::iota(own.begin(), own.end(), 0);
+  return own;
+}
+
+}  // namespace
+
 StatusOr<std::vector<int>> ColumnsInOrder(const MotionTable& motion, const Robot* robot) {
-  if (robot == nullptr || motion.kind != ActionKind::kJointPositions) {
-    std::vector<int> own(motion.columns.size());
-    std::iota(own.begin(), own.end(), 0);
-    return own;
-  }
+  if (robot == nullptr || motion.kind != ActionKind::kJointPositions) return OwnColumns(motion);
   std::vector<std::string> names;
   for (const TableColumn& column : motion.columns) names.push_back(column.name);
   return MatchColumns(*robot, names);
+}
+
+std::vector<int> ColumnsByName(const MotionTable& motion, std::span<const std::string> names) {
+  std::vector<int> found;
+  for (const std::string& name : names) {
+    const auto column = std::find_if(motion.columns.begin(), motion.columns.end(),
+                                     [&](const TableColumn& c) { return c.name == name; });
+    if (column != motion.columns.end()) {
+      found.push_back(static_cast<int>(column - motion.columns.begin()));
+    }
+  }
+  return found.size() == motion.columns.size() ? found : OwnColumns(motion);
 }
 
 std::vector<double> RowInOrder(const NumberTable& table, int row, std::span<const int> columns) {

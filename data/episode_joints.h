@@ -5,6 +5,7 @@
 /// Errors: those of MatchColumns in robots/joint_values.h. Pure functions, thread-safe.
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "common/scene.h"
@@ -17,6 +18,10 @@ namespace interlacer {
 /// For each column of the robot that of the table which holds its joint. The table's own order
 /// where there is no robot or the table holds no joint positions.
 StatusOr<std::vector<int>> ColumnsInOrder(const MotionTable& motion, const Robot* robot);
+
+/// The same by the names of columns alone, for tables of joints whose robot is not known. The
+/// table's own order where these are not its names: another program may have called them otherwise.
+std::vector<int> ColumnsByName(const MotionTable& motion, std::span<const std::string> names);
 
 /// Values of a row of the table in the order of `columns`.
 std::vector<double> RowInOrder(const NumberTable& table, int row, std::span<const int> columns);

@@ -83,7 +83,25 @@ std::shared_ptr<const Robot> RobotOf(const EpisodeReader& episode,
   return options.robot != nullptr ? options.robot : episode.robot();
 }
 
+StatusOr<std::vector<int>> ColumnsOf(const EpisodeReader& episode, const MotionTable& motion,
+                                     const SceneInputOptions& options) {
+  const std::shared_ptr<const Robot> robot = RobotOf(episode, options);
+  if (robot == nullptr) return ColumnsByName(motion, options.model_columns);
+  return ColumnsInOrder(motion, robot.get());
+}
+
 }  // namespace
+
+SceneInputOptions SceneInputOptionsFor(const ModelMetadata& metadata) {
+  SceneInputOptions options;
+  options.model_cameras.clear();
+  for (const CameraSpec& camera : metadata.cameras) options.model_cameras.push_back(camera.name);
+  options.step_duration_s = metadata.step_duration_s;
+  for (const ActionColumn& column : metadata.action_columns) {
+    options.model_columns.push_back(column.name);
+  }
+  return options;
+}
 
 StatusOr<SceneInput> MakeSceneInput(const EpisodeReader& episode,
                                     const SceneInputOptions& options) {
@@ -106,7 +124,7 @@ StatusOr<SceneInput> MakeSceneInput(const EpisodeReader& episode,
   } else {
     std::vector<int> columns;
     if (manifest.states) {
-      INTERLACER_ASSIGN_OR_RETURN(columns, ColumnsInOrder(*manifest.states, input.robot.get()));
+      INTERLACER_ASSIGN_OR_RETURN(columns, ColumnsOf(episode, *manifest.states, options));
     }
     for (int step : {options.newest_step - options.stride, options.newest_step}) {
       INTERLACER_ASSIGN_OR_RETURN(Observation observation,
@@ -127,8 +145,7 @@ StatusOr<ActionSequence> MakePlannedActions(const EpisodeReader& episode,
   ActionSequence actions;
   const auto& motion = episode.manifest().actions;
   if (!motion) return actions;
-  INTERLACER_ASSIGN_OR_RETURN(const std::vector<int> columns,
-                              ColumnsInOrder(*motion, RobotOf(episode, options).get()));
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<int> columns, ColumnsOf(episode, *motion, options));
   actions.kind = motion->kind;
   actions.column_count = std::ssize(columns);
   for (int s = 1; s <= step_count; ++s) {

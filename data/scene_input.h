@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "common/model_metadata.h"
 #include "common/scene.h"
 #include "common/status.h"
 #include "data/episode_reader.h"
@@ -31,7 +32,12 @@ struct SceneInputOptions {
   double step_duration_s = 0.5;
   /// Whose joints the rows hold; null takes the episode's own.
   std::shared_ptr<const Robot> robot;
+  /// Columns of the model's own robot, for episodes without one.
+  std::vector<std::string> model_columns;
 };
+
+/// With the cameras, the step and the columns of a model.
+SceneInputOptions SceneInputOptionsFor(const ModelMetadata& metadata);
 
 StatusOr<SceneInput> MakeSceneInput(const EpisodeReader& episode, const SceneInputOptions& options);
 

@@ -171,14 +171,11 @@ StatusOr<PredictionTask> MakePredictionTask(const EpisodeReader& episode,
   INTERLACER_RETURN_IF_ERROR(ChooseSteps(episode.manifest(), metadata, request, &task));
   INTERLACER_RETURN_IF_ERROR(AddTargets(episode, metadata, request, &task));
 
-  SceneInputOptions options;
+  SceneInputOptions options = SceneInputOptionsFor(metadata);
   options.newest_step = task.start_step;
   options.stride = task.stride;
   options.episode_cameras = request.input_cameras;
-  options.model_cameras.clear();
-  for (const CameraSpec& camera : metadata.cameras) options.model_cameras.push_back(camera.name);
   options.seed = request.seed;
-  options.step_duration_s = metadata.step_duration_s;
   options.robot = request.robot;
   INTERLACER_ASSIGN_OR_RETURN(task.input, MakeSceneInput(episode, options));
   INTERLACER_RETURN_IF_ERROR(AddActions(episode, request, options, &task));

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "common/number_text.h"
-#include "common/option_input.h"
+#include "common/program_options.h"
 #include "common/version.h"
 
 namespace interlacer {
@@ -249,14 +249,10 @@ std::string ConfigText(const CLI::App& app, const std::vector<std::string>& argu
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = NameOf(*option);
     if (Contains(kCommandOnly, name)) continue;
-    std::string value = option->get_default_str();
-    if (option->get_items_expected_max() == 0 && value.empty()) value = "false";
-    if (option->count() > 0) value = CLI::detail::join(option->results(), ", ");
-    const char* source = option->count() == 0                      ? "default"
-                         : IsTyped(arguments, name)                ? "flag"
+    const char* source = IsTyped(arguments, name)                  ? "flag"
                          : environment.count(VariableOf(name)) > 0 ? "environment"
                                                                    : "file";
-    text += name + " = \"" + value + "\"  # " + source + "\n";
+    text += OptionLine(*option, name, source);
   }
   return text;
 }
@@ -308,7 +304,7 @@ StatusOr<ParsedServerOptions> ParseServerOptions(
   } else if (parsed.options.models.empty()) {
     return Invalid("model", "expected at least one NAME=DIR, got none");
   } else {
-    INTERLACER_RETURN_IF_ERROR(CheckAddress(parsed.options));
+    INTERLACER_RETURN_IF_ERROR(CheckAddresses(parsed.options));
   }
   parsed.is_done = flags.print_config || flags.check_config;
   return parsed;

@@ -61,8 +61,8 @@ bool IsLoopback(const std::string& address);
 /// Errors: INVALID_ARGUMENT CONFIG_INVALID at "address".
 Status CheckAddressForm(const std::string& address);
 
-/// Whether a server may listen on its address: the form, and TLS or `insecure` beyond loopback.
-/// Errors: as CheckAddressForm.
-Status CheckAddress(const ServerOptions& options);
+/// Whether a server may listen on its addresses: their forms, and TLS or `insecure` beyond
+/// loopback. Errors: as CheckAddressForm, or at "metrics_address".
+Status CheckAddresses(const ServerOptions& options);
 
 }  // namespace interlacer

@@ -135,7 +135,7 @@ StatusOr<ShardOutcome> EvaluateShard(const StudySetup& setup, const std::vector<
     }
     const std::string name = piece->run->name() + ", " + piece->episode->id;
     Status status = evaluator.Evaluate(*piece, context.stop());
-    if (EndsStudy(status)) return std::move(status).WithFieldPrefix(name + ": ");
+    if (EndsStudy(status)) return std::move(status).WithFieldPrefix(name + ":");
     if (!status.ok()) {
       const PieceFailure failure = FailureOf(*piece, status);
       const bool is_new = outcome.failures.empty() || !AreAlike(outcome.failures.back(), failure);

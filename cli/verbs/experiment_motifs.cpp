@@ -3,10 +3,10 @@
 #include <memory>
 #include <string>
 
-#include "cli/folder_lock.h"
 #include "cli/output.h"
 #include "cli/verbs/verbs.h"
 #include "common/file_io.h"
+#include "common/folder_lock.h"
 #include "common/json.h"
 #include "common/thread_pool.h"
 #include "data/manifest.h"

@@ -9,8 +9,8 @@
 
 #include "cli/child_jobs.h"
 #include "cli/exit_codes.h"
-#include "cli/folder_lock.h"
 #include "common/file_io.h"
+#include "common/folder_lock.h"
 #include "common/json.h"
 #include "common/sha256.h"
 #include "data/dataset.h"
@@ -102,8 +102,7 @@ class PlannedStudy {
 
   StatusOr<VariantModel> ModelOf(const Cell& cell, const std::string& variant) const {
     const StatusOr<RunConfig> run = ParseRunConfigJson(cell.config.dump());
-    if (!run.ok())
-      return run.status().WithFieldPrefix(options_.plan_path + ": " + cell.name + ": ");
+    if (!run.ok()) return run.status().WithFieldPrefix(options_.plan_path + ": " + cell.name + ":");
     return VariantModel{cell.name, variant, nlohmann::json(ConfigToJson(run->model))};
   }
 

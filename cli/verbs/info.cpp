@@ -60,11 +60,7 @@ StatusOr<ExitCode> PrintDataset(const std::string& path, const VerbContext& cont
 StatusOr<double> RecallOnScene(const std::string& episode_dir, KnnBackend index, int k,
                                Predictor* predictor) {
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode, EpisodeReader::Open(episode_dir));
-  SceneInputOptions options;
-  options.model_cameras.clear();
-  for (const CameraSpec& camera : predictor->metadata().cameras) {
-    options.model_cameras.push_back(camera.name);
-  }
+  const SceneInputOptions options = SceneInputOptionsFor(predictor->metadata());
   INTERLACER_ASSIGN_OR_RETURN(const SceneInput input, MakeSceneInput(episode, options));
   INTERLACER_ASSIGN_OR_RETURN(const auto scene, predictor->Lift(input));
   INTERLACER_ASSIGN_OR_RETURN(const auto rollout, predictor->Begin(scene, {}));

@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/folder_lock.h"
 #include "cli/option_checks.h"
-#include "cli/output.h"
 #include "cli/verbs/verbs.h"
 #include "common/device.h"
 #include "common/file_io.h"
@@ -166,8 +164,6 @@ StatusOr<ExitCode> RunTrain(const TrainArguments& arguments, const VerbContext& 
         "no update predicts a step: encoder and renderer learn the reconstruction alone, dynamics "
         "nothing. rollout_steps says from which update on how many steps are predicted");
   }
-  INTERLACER_RETURN_IF_ERROR(MakeFolders(options.output_dir));
-  INTERLACER_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(options.output_dir));
   ProgressObserver observer(context, options.config.training.step_count);
   const StatusOr<TrainSummary> summary = Train(options, &observer);
   observer.Finish();

@@ -103,10 +103,9 @@ StatusOr<std::int64_t> CountParticles(const EpisodeReader& episode, PlanOptions 
 Status TakeActions(const std::string& source_dir, const ModelMetadata& metadata,
                    PredictionTask* task) {
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader source, EpisodeReader::Open(source_dir));
-  SceneInputOptions options;
+  SceneInputOptions options = SceneInputOptionsFor(metadata);
   options.newest_step = task->start_step;
   options.stride = task->stride;
-  options.step_duration_s = metadata.step_duration_s;
   options.robot = task->input.robot;
   INTERLACER_ASSIGN_OR_RETURN(ActionSequence other,
                               MakePlannedActions(source, options, task->step_count));

@@ -161,7 +161,7 @@ StatusOr<StudyPlan> ParseStudyPlan(const nlohmann::json& document) {
 StatusOr<StudyPlan> ReadStudyPlan(const std::string& path) {
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json document, ReadJsonFile(path));
   StatusOr<StudyPlan> plan = ParseStudyPlan(document);
-  if (!plan.ok()) return plan.status().WithFieldPrefix(path + ": ");
+  if (!plan.ok()) return plan.status().WithFieldPrefix(path + ":");
   return plan;
 }
 

@@ -55,7 +55,7 @@ Status CheckFinished(const std::string& weights, TrainedRun* run) {
   const StatusOr<TensorMetadata> metadata = ReadTensorMetadata(weights);
   if (!metadata.ok()) return Status::Ok();
   const StatusOr<std::int64_t> steps = OptimizerSteps(*metadata);
-  if (!steps.ok()) return steps.status().WithFieldPrefix(weights + ": ");
+  if (!steps.ok()) return steps.status().WithFieldPrefix(weights + ":");
   run->steps_done = *steps;
   INTERLACER_ASSIGN_OR_RETURN(const JsonObject training, JsonObject::Make(run->training, run->dir));
   INTERLACER_ASSIGN_OR_RETURN(const std::int64_t step_count, training.GetOr("step_count", *steps));

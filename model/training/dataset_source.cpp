@@ -291,17 +291,18 @@ std::string DatasetSource::robot_folder() const {
   return "";
 }
 
+Status AtEpisode(const EpisodeReader& reader, Status status) {
+  return std::move(status).WithFieldPrefix(reader.directory() + ":");
+}
+
 StatusOr<KinematicRows> DatasetSource::ToRows(const EpisodeReader& reader,
                                               const ActionSequence& actions) const {
   const bool is_joints = actions.kind == ActionKind::kJointPositions;
   const Robot* robot = is_joints ? reader.robot().get() : nullptr;
-  const auto at_episode = [&](Status status) {
-    return std::move(status).WithFieldPrefix(reader.directory() + ":");
-  };
   auto rows = ToKinematicRows(actions, robot, "actions");
-  if (!rows.ok()) return at_episode(rows.status());
+  if (!rows.ok()) return AtEpisode(reader, rows.status());
   if (Status status = CheckRobotTokens(config_, *robot); !status.ok()) {
-    return at_episode(std::move(status));
+    return AtEpisode(reader, std::move(status));
   }
   return rows;
 }
@@ -314,7 +315,7 @@ Status DatasetSource::TakeRobot(Recording* recording) const {
   INTERLACER_RETURN_IF_ERROR(ToRows(reader, no_rows).status());
   const auto order = [&](const MotionTable& motion, std::vector<int>* columns) -> Status {
     auto ordered = ColumnsInOrder(motion, reader.robot().get());
-    if (!ordered.ok()) return ordered.status().WithFieldPrefix(reader.directory() + ": ");
+    if (!ordered.ok()) return AtEpisode(reader, ordered.status());
     *columns = *std::move(ordered);
     return Status::Ok();
   };

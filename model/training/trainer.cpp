@@ -141,6 +141,7 @@ class TrainingRun {
   std::unique_ptr<WeightEma> average_;  // null without averaging
   std::unique_ptr<SampleSource> source_;
   std::unique_ptr<RankGroup> ranks_;
+  std::optional<FolderLock> lock_;         // of the run's folder, on rank 0
   std::vector<double> validation_losses_;  // since ComparableFrom; on rank 0 only
 };
 
@@ -208,6 +209,8 @@ Status TrainingRun::CheckEqualRuns(const std::string& common_inputs) {
 
 /// The folder of the run, which rank 0 alone touches, and what is resumed.
 Status TrainingRun::OpenRun(std::int64_t* steps_done) {
+  INTERLACER_ASSIGN_OR_RETURN(FolderLock lock, FolderLock::Take(paths_.dir));
+  lock_.emplace(std::move(lock));
   INTERLACER_RETURN_IF_ERROR(PrepareRunDirectory(options_, paths_));
   if (!options_.resume) return Status::Ok();
   INTERLACER_ASSIGN_OR_RETURN(*steps_done,

@@ -11,11 +11,11 @@
 /// torchrun or mpirun (model/training/distributed/environment.h), the processes train one model:
 /// each computes its share of every batch, rank r the sequences r, r+W, ... of it, so the result is
 /// that of one process but for the order of sums. Rank 0 alone writes and validates. Errors: those
-/// of data sets and configuration; FAILED_PRECONDITION OUTPUT_EXISTS, DEVICE_ABSENT; DATA_LOSS
-/// PREDICTION_NOT_FINITE when the loss is not finite; CONFIG_INVALID on all processes when they
-/// differ in configuration, seed or data; CANCELLED when the observer stops the run (a checkpoint
-/// was written); INTERNAL when another process of the run is gone. One call at a time. Source:
-/// grf-masking, App. C.3; hd-vpd.
+/// of data sets and configuration; FAILED_PRECONDITION OUTPUT_EXISTS, FILE_UNWRITABLE (also where
+/// another run is at work in the folder), DEVICE_ABSENT; DATA_LOSS PREDICTION_NOT_FINITE when the
+/// loss is not finite; CONFIG_INVALID on all processes when they differ in configuration, seed or
+/// data; CANCELLED when the observer stops the run (a checkpoint was written); INTERNAL when
+/// another process of the run is gone. One call at a time. Source: grf-masking, App. C.3; hd-vpd.
 
 #include <cstdint>
 #include <string>

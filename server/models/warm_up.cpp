@@ -111,9 +111,7 @@ StatusOr<WarmUpScene> ReadEpisodeScene(const std::string& checkpoint_dir,
                                        const ModelMetadata& metadata) {
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode,
                               EpisodeReader::Open(EpisodeDir(checkpoint_dir)));
-  SceneInputOptions options;
-  options.model_cameras.clear();
-  for (const CameraSpec& spec : metadata.cameras) options.model_cameras.push_back(spec.name);
+  const SceneInputOptions options = SceneInputOptionsFor(metadata);
   WarmUpScene scene;
   INTERLACER_ASSIGN_OR_RETURN(scene.input, MakeSceneInput(episode, options));
   INTERLACER_ASSIGN_OR_RETURN(scene.actions, MakePlannedActions(episode, options, kStepCount));

@@ -118,7 +118,7 @@ ServerExit ExitOfLoad(const Status& status) {
 
 StatusOr<std::unique_ptr<InterlacerServer>> InterlacerServer::Start(
     const ServerOptions& options, std::vector<ModelSource> models) {
-  INTERLACER_RETURN_IF_ERROR(CheckAddress(options));
+  INTERLACER_RETURN_IF_ERROR(CheckAddresses(options));
   std::unique_ptr<InterlacerServer> server(new InterlacerServer(options, std::move(models)));
   INTERLACER_RETURN_IF_ERROR(server->OpenRecorder());
   INTERLACER_RETURN_IF_ERROR(server->Listen());

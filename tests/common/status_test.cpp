@@ -41,6 +41,7 @@ TEST(StatusTest, PrefixesJoinToAPath) {
   EXPECT_EQ(prefixed("depth.data", "views[0]"), "views[0].depth.data");
   EXPECT_EQ(prefixed("[3].x", "rows"), "rows[3].x");
   EXPECT_EQ(prefixed("", "views"), "views");
+  EXPECT_EQ(prefixed("", "a/manifest.json:"), "a/manifest.json");
   EXPECT_EQ(prefixed("x", ""), "x");
   EXPECT_EQ(prefixed("cameras[0]", "a/manifest.json:"), "a/manifest.json:cameras[0]");
 }

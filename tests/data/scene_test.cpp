@@ -179,6 +179,25 @@ TEST_F(SceneEpisodeTest, RowsStandInTheOrderOfTheRobotThatCounts) {
   EXPECT_EQ(MakePlannedActions(*episode, options, 1).status().reason(), "ACTION_SHAPE");
 }
 
+TEST_F(SceneEpisodeTest, RowsOfNoKnownRobotStandInTheOrderOfTheModelsColumns) {
+  const auto episode = EpisodeReader::Open(path_);
+  ASSERT_EQ(episode->robot(), nullptr);
+  const std::vector<TableColumn>& columns = episode->manifest().states->columns;
+  ASSERT_EQ(columns.size(), 2u);
+  SceneInputOptions options;
+  options.newest_step = 2;
+  const std::vector<float> own = Must(MakeSceneInput(*episode, options)).history_actions.values;
+  ASSERT_NE(own[0], own[1]);
+  options.model_columns = {columns[1].name, columns[0].name};
+  const std::vector<float> named = Must(MakeSceneInput(*episode, options)).history_actions.values;
+  EXPECT_EQ(named[0], own[1]);
+  EXPECT_EQ(named[1], own[0]);
+  const auto plan = Must(MakePlannedActions(*episode, options, 1));
+  EXPECT_FLOAT_EQ(plan.values[0], static_cast<float>(episode->actions().values[3 * 2 + 1]));
+  options.model_columns = {columns[1].name, "elbow"};
+  EXPECT_EQ(Must(MakeSceneInput(*episode, options)).history_actions.values, own);
+}
+
 TEST_F(SceneEpisodeTest, BadChoicesAreNamed) {
   const auto episode = EpisodeReader::Open(path_);
   SceneInputOptions options;

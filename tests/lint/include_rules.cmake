@@ -96,7 +96,7 @@ set(doors
   "^foxglove/"                                  "^data/bags/foxglove_"
   "^nghttp2/"                                   "^server/transport/header_block\\.cpp$"
   "^prometheus/"                                "^server/metrics\\.cpp$"
-  "^CLI/"                                       "^(server/parse_options\\.cpp$|cli/|common/option_input\\.h$)"
+  "^CLI/"                                       "^(server/parse_options\\.cpp$|cli/|common/program_options\\.h$)"
   "^openssl/"                                   "^(common/(base64|sha256)|server/transport/tls_session)\\.cpp$"
   "^cuda"                                       "^[a-z]+/kernels/")
 

@@ -1,9 +1,9 @@
 #pragma once
 
-/// What command lines of CLI11 take in, where the library's own ways mislead: its reader of
-/// `--config` cuts values at a # within quotes and goes on over the lines behind an array that is
-/// not closed, and it reads 010 as 8. For those who have the library already: it is in no other
-/// header of this folder.
+/// What the command lines of both programs share: reading and printing of a configuration, and
+/// whole numbers. CLI11's own reader of files cuts values at a # within quotes and goes on over the
+/// lines behind an array that is not closed, and it reads 010 as 8. For those who have the library
+/// already: it is in no other header of this folder.
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -56,21 +56,43 @@ inline void AddConfigFile(CLI::App* app, const std::string& help) {
   app->allow_config_extras(CLI::config_extras_mode::error);
 }
 
+/// A line of a file for --config: the option's value and where it came from. What holds by default
+/// is a comment, so that the file sets nothing that excludes an option which is given beside it.
+inline std::string OptionLine(const CLI::Option& option, const std::string& name,
+                              const char* source) {
+  const auto quoted = [](const std::string& text) {
+    std::string all = "\"";
+    for (const char c : text) all += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+    return all + "\"";
+  };
+  if (option.count() == 0) {
+    const bool is_flag = option.get_items_expected_max() == 0;
+    const std::string value = is_flag ? "false" : option.get_default_str();
+    if (value.empty()) return "# " + name + " is not set\n";
+    return "# " + name + " = " + quoted(value) + "  # default\n";
+  }
+  const std::vector<std::string> results = option.results();
+  std::string values;
+  for (const std::string& result : results) values += (values.empty() ? "" : ", ") + quoted(result);
+  if (results.size() != 1) values = "[" + values + "]";
+  return name + " = " + values + "  # " + source + "\n";
+}
+
 /// A whole number that `Whole` holds, in decimal digits: CLI11 alone reads 010 as 8 and what does
-/// not fit as the nearest number that does.
+/// not fit as the nearest number that does. What follows the digits is a unit or is refused.
 template <typename Whole>
-CLI::Validator WholeNumber() {
+CLI::Validator WholeNumber(bool may_have_unit) {
   return CLI::Validator(
-      [](std::string& text) {
+      [may_have_unit](std::string& text) {
         Whole number = 0;
         const char* const end = text.data() + text.size();
         const auto [stop, error] = std::from_chars(text.data(), end, number);
-        if (error != std::errc() || stop != end) {
+        if (error != std::errc() || (stop != end && !may_have_unit)) {
           return "expected a whole number from " +
                  std::to_string(std::numeric_limits<Whole>::min()) + " to " +
                  std::to_string(std::numeric_limits<Whole>::max()) + ", got " + text;
         }
-        text = std::to_string(number);
+        text = std::to_string(number) + std::string(stop, end);
         return std::string();
       },
       "");
@@ -80,8 +102,9 @@ CLI::Validator WholeNumber() {
 inline void ReadIntegersInDecimal(CLI::App* app) {
   for (CLI::Option* const option : app->get_options()) {
     const std::string type = option->get_type_name();
-    if (type.starts_with("INT")) option->transform(WholeNumber<std::int64_t>());
-    if (type.starts_with("UINT")) option->transform(WholeNumber<std::uint64_t>());
+    const bool may_have_unit = type.find(":SIZE") != std::string::npos;  // CLI::AsSizeValue
+    if (type.starts_with("INT")) option->transform(WholeNumber<std::int64_t>(may_have_unit));
+    if (type.starts_with("UINT")) option->transform(WholeNumber<std::uint64_t>(may_have_unit));
   }
   const std::function<bool(CLI::App*)> every;
   for (CLI::App* const verb : app->get_subcommands(every)) ReadIntegersInDecimal(verb);

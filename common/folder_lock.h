@@ -10,11 +10,11 @@
 
 #include "common/status.h"
 
-namespace interlacer::cli {
+namespace interlacer {
 
 class FolderLock {
  public:
-  /// Refuses where another command holds it.
+  /// Makes the folder where it is not there. Refuses where another command holds it.
   static StatusOr<FolderLock> Take(const std::string& folder);
   /// Waits for its end instead.
   static StatusOr<FolderLock> Wait(const std::string& folder);
@@ -28,4 +28,4 @@ class FolderLock {
   int file_;
 };
 
-}  // namespace interlacer::cli
+}  // namespace interlacer

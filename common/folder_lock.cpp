@@ -1,16 +1,17 @@
-#include "cli/folder_lock.h"
+#include "common/folder_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <system_error>
 #include <utility>
 
 #include "common/file_io.h"
 
-namespace interlacer::cli {
+namespace interlacer {
 
 StatusOr<FolderLock> FolderLock::Take(const std::string& folder) {
   return Lock(folder, LOCK_EX | LOCK_NB);
@@ -20,6 +21,9 @@ StatusOr<FolderLock> FolderLock::Wait(const std::string& folder) { return Lock(f
 
 StatusOr<FolderLock> FolderLock::Lock(const std::string& folder, int operation) {
   const std::string path = folder + "/.lock";
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return CannotWrite(folder, error);
   FolderLock lock(open(path.c_str(), O_RDWR | O_CREAT, 0644));
   if (lock.file_ < 0) return CannotWrite(path, {errno, std::generic_category()});
   int result = 0;
@@ -40,4 +44,4 @@ FolderLock::~FolderLock() {
   if (file_ >= 0) close(file_);
 }
 
-}  // namespace interlacer::cli
+}  // namespace interlacer
