@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "common/program_options.h"
+
 namespace interlacer::cli {
 namespace {
 

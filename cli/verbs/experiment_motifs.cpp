@@ -3,7 +3,6 @@
 #include <memory>
 #include <string>
 
-#include "cli/output.h"
 #include "cli/verbs/verbs.h"
 #include "common/file_io.h"
 #include "common/folder_lock.h"
@@ -24,7 +23,6 @@ StatusOr<ExitCode> RunMotifs(const MotifArguments& arguments, const VerbContext&
   INTERLACER_ASSIGN_OR_RETURN(const LearningPlan plan, ReadLearningPlan(arguments.plan));
   // Sums of several threads would not have the bytes of another run.
   SetThreadCount(1);
-  INTERLACER_RETURN_IF_ERROR(MakeFolders(arguments.output));
   INTERLACER_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(arguments.output));
   const auto runs = static_cast<std::int64_t>(plan.seeds.size() * plan.networks.size());
   const auto progress = context.MakeProgress("learn", runs * plan.training.epoch_count);

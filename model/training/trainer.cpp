@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "common/duration.h"
+#include "common/folder_lock.h"
 #include "common/random.h"
 #include "common/thread_pool.h"
 #include "model/cuda/device_choice.h"

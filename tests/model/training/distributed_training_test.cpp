@@ -11,6 +11,7 @@
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
 #include "common/file_io.h"
+#include "common/folder_lock.h"
 #include "common/json.h"
 #include "model/files/tensor_file.h"
 #include "model/training/distributed/back_end.h"
