@@ -219,7 +219,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "encoder.norm_group_count: expected 1..64, got 0"},
         Refusal{"WidthsBeyond32Bits", R"({"encoder": {"widths": [4294967328, 64, 128]}})",
                 "encoder.widths: expected integers of 32 bits, got 4294967328"},
-        Refusal{"RadiiBeyondFloat", R"({"renderer": {"kernel_radii_m": [0.01, 1e39]}})",
+        Refusal{"RadiiBeyondFloat", R"({"renderer": {"kernel_radii_m": [0, 1e39, 0.02, 0.05]}})",
                 "kernel_radii_m[1]: expected a finite length"},
         Refusal{"TooManyParticles", R"({"data": {"particle_count": 1000000000}})",
                 "particle_count"},

@@ -129,9 +129,7 @@ TEST_F(TrainerResumeTest, OverwritingWithWrongInputsLeavesTheRunThatIsThere) {
   const std::string typo = root_ + "/typo";
   expect_refused([&](TrainOptions* o) { o->datasets[0].path = typo; });
   expect_refused([&](TrainOptions* o) { o->datasets.clear(); });
-  expect_refused([&](TrainOptions* o) {
-    o->config.training.rollout_steps = {{0, 60}};  // more than the episode has
-  });
+  expect_refused([&](TrainOptions* o) { o->config.model.data.cameras[0].name = "top"; });
   expect_refused([&](TrainOptions* o) { o->initial_checkpoint = typo; });
   expect_refused([&](TrainOptions* o) { o->initial_appearance = typo; });
   EXPECT_EQ(Must(Train(Resumed(Options("run", 1)), &observer)).steps_done, 1);
