@@ -129,7 +129,9 @@ TEST_F(TrainerResumeTest, OverwritingWithWrongInputsLeavesTheRunThatIsThere) {
   const std::string typo = root_ + "/typo";
   expect_refused([&](TrainOptions* o) { o->datasets[0].path = typo; });
   expect_refused([&](TrainOptions* o) { o->datasets.clear(); });
-  expect_refused([&](TrainOptions* o) { o->config.model.data.cameras[0].name = "top"; });
+  const std::string one_view =
+      testing::WritePaintedPlane(root_ + "/one_view", {.view_count = 1}).value();
+  expect_refused([&](TrainOptions* o) { o->datasets[0].path = one_view; });
   expect_refused([&](TrainOptions* o) { o->initial_checkpoint = typo; });
   expect_refused([&](TrainOptions* o) { o->initial_appearance = typo; });
   EXPECT_EQ(Must(Train(Resumed(Options("run", 1)), &observer)).steps_done, 1);
