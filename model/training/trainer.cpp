@@ -6,31 +6,26 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
-#include <numbers>
 #include <optional>
 
 #include "common/duration.h"
 #include "common/folder_lock.h"
-#include "common/random.h"
 #include "common/thread_pool.h"
 #include "model/cuda/device_choice.h"
 #include "model/device_limits.h"
 #include "model/runtime/torch_errors.h"
-#include "model/training/augmentation.h"
 #include "model/training/distributed_training.h"
 #include "model/training/run_directory.h"
 #include "model/training/run_inputs.h"
 #include "model/training/sample_prefetcher.h"
 #include "model/training/sample_source.h"
 #include "model/training/sequence_loss.h"
+#include "model/training/step_draws.h"
 
 namespace interlacer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// Draws of RandomStream::kAugmentation.
-constexpr std::uint32_t kDensityDraw = 0, kYawDraw = 1, kColorDraw = 2;
 
 /// Freezes or frees encoder and radiance field; the optimizer skips parameters without a gradient.
 void SetAppearanceTrainable(WorldModel* model, bool learns) {
@@ -39,56 +34,11 @@ void SetAppearanceTrainable(WorldModel* model, bool learns) {
   }
 }
 
-bool RendersAnything(const TrainingConfig& training) {
-  return training.video_weight > 0 || training.reconstruction_weight > 0;
-}
-
-/// All validation draws have the whole number of particles.
-SampleRequest RequestAt(const RunConfig& config, std::int64_t step) {
-  const std::int64_t particles = ValueAt(config.training.particle_count, step);
-  SampleRequest request;
-  request.rollout_steps = ValueAt(config.training.rollout_steps, step);
-  request.particle_count = particles > 0 ? particles : config.model.data.particle_count;
-  request.moving_share = config.training.moving_sequence_share;
-  request.with_views = RendersAnything(config.training);
-  request.with_tracks = config.training.track_weight > 0;
-  return request;
-}
-
-SampleRequest RequestAt(const RunConfig& config, std::uint64_t seed, std::int64_t step,
-                        int sequence) {
-  SampleRequest request = RequestAt(config, step);
-  request.index = step * config.training.batch_size + sequence;
-  const double share = config.training.min_particle_share;
-  if (share < 1) {
-    RandomSequence random(seed, RandomStream::kAugmentation,
-                          static_cast<std::uint32_t>(request.index), kDensityDraw);
-    const double drawn = std::pow(share, random.Uniform());
-    request.particle_count = std::max<std::int64_t>(
-        1, std::llround(drawn * static_cast<double>(request.particle_count)));
-  }
-  return request;
-}
-
 /// The step from which on sequences are of the length and clouds of the size that they have at
 /// `step`: losses of others are no measure of what has been learnt since.
 std::int64_t ComparableFrom(const TrainingConfig& training, std::int64_t step) {
   return std::max(HoldsFrom(training.rollout_steps, step),
                   HoldsFrom(training.particle_count, step));
-}
-
-/// Turns the sequence by an angle of its own and gives it colours of its own, where the
-/// configuration asks for it.
-void Augment(const TrainingConfig& training, std::uint64_t seed, std::int64_t index,
-             TrainingSample* sample) {
-  const auto draws = [&](std::uint32_t what) {
-    return RandomSequence(seed, RandomStream::kAugmentation, static_cast<std::uint32_t>(index),
-                          what);
-  };
-  if (training.random_yaw) {
-    TurnSample(draws(kYawDraw).Uniform(0, 2 * std::numbers::pi), sample);
-  }
-  if (training.random_colors) RecolorSample(draws(kColorDraw), sample);
 }
 
 /// A device takes a sequence in less time than a core needs to decode one.
@@ -129,7 +79,6 @@ class TrainingRun {
   bool HasFlattened() const { return IsFlat(validation_losses_, config_.training.stop_when_flat); }
   Status Validate(std::int64_t steps_done, RunLog* log);
   Status AddValidation(std::int64_t step, int index, ValidationRecord* record);
-  SequenceLossOptions LossOptions(std::int64_t step, std::int64_t draw_index) const;
   void PrepareAppearance(std::int64_t step);
 
   const TrainOptions& options_;
@@ -219,24 +168,6 @@ Status TrainingRun::OpenRun(std::int64_t* steps_done) {
   return Status::Ok();
 }
 
-SequenceLossOptions TrainingRun::LossOptions(std::int64_t step, std::int64_t draw_index) const {
-  SequenceLossOptions result;
-  result.ray_count = config_.training.rays_per_step;
-  result.moving_ray_share = config_.training.moving_ray_share;
-  result.reconstruction_weight = config_.training.reconstruction_weight;
-  result.video_weight = config_.training.video_weight;
-  result.depth_weight = config_.training.depth_weight;
-  result.track_weight = config_.training.track_weight;
-  result.random_background = config_.training.random_background;
-  result.regularization = {ValueAt(config_.training.displacement_weight, step),
-                           ValueAt(config_.training.stretch_weight, step),
-                           ValueAt(config_.training.feature_change_weight, step)};
-  result.reconstruction_jitter_m = ValueAt(config_.training.reconstruction_jitter_m, step);
-  result.seed = options_.seed;
-  result.draw_index = static_cast<std::uint32_t>(draw_index);
-  return result;
-}
-
 /// Appearance is frozen at its average, because the weights of a single step are noisy. Rank 0's
 /// average counts, since those of the others start anew when a run is resumed.
 void TrainingRun::PrepareAppearance(std::int64_t step) {
@@ -268,7 +199,8 @@ StatusOr<TrainingRecord> TrainingRun::OneStep(std::int64_t step, SamplePrefetche
     INTERLACER_ASSIGN_OR_RETURN(TrainingSample sample, samples->Take());
     const std::int64_t index = step * batch + i;
     Augment(config_.training, options_.seed, index, &sample);
-    const SequenceLoss loss = ComputeSequenceLoss(&model_, sample, LossOptions(step, index));
+    const SequenceLoss loss = ComputeSequenceLoss(
+        &model_, sample, LossOptionsAt(config_.training, options_.seed, step, index));
     // The loss of a batch is a mean, so accumulating parts of it is exact. A scene that stands
     // still teaches nothing to dynamics whose loss renders nothing.
     if (loss.total.requires_grad()) (loss.total / batch).backward();
@@ -297,17 +229,10 @@ StatusOr<TrainingRecord> TrainingRun::OneStep(std::int64_t step, SamplePrefetche
 /// Adds the share of one sample to the means.
 Status TrainingRun::AddValidation(std::int64_t step, int index, ValidationRecord* record) {
   const torch::NoGradGuard no_grad;
-  SampleRequest request = RequestAt(config_, step);
-  request.split = Split::kValidation;
-  request.index = index;
-  INTERLACER_ASSIGN_OR_RETURN(const TrainingSample sample, source_->Draw(request));
-  SequenceLossOptions options = LossOptions(step, index);
-  options.seed = kValidationSeed;
-  options.jitter_depth = false;
-  options.reconstruction_jitter_m = 0;
-  options.moving_ray_share = 0;
-  options.shows_start = RendersAnything(config_.training);
-  const SequenceLoss loss = ComputeSequenceLoss(&model_, sample, options);
+  INTERLACER_ASSIGN_OR_RETURN(const TrainingSample sample,
+                              source_->Draw(ValidationRequestAt(config_, step, index)));
+  const SequenceLoss loss =
+      ComputeSequenceLoss(&model_, sample, ValidationLossOptionsAt(config_.training, step, index));
   const int count = config_.training.validation_sample_count;
   record->depth_loss_m += loss.depth_m / count;
   record->track_loss_m += loss.track_m / count;
