@@ -125,7 +125,10 @@ Status TrainingRun::OnAllRanks(const Status& mine) {
 Status TrainingRun::LoadInputs(std::string* common_inputs) {
   INTERLACER_ASSIGN_OR_RETURN(source_,
                               MakeDatasetSource(config_.model, options_.datasets, options_.seed));
-  INTERLACER_ASSIGN_OR_RETURN(*common_inputs, CommonInputs(options_));
+  // A run alone compares them with nobody; opening its folder reads the same manifests.
+  if (!ranks_->alone()) {
+    INTERLACER_ASSIGN_OR_RETURN(*common_inputs, CommonInputs(options_));
+  }
   if (!ranks_->is_first()) return Status::Ok();
   // Short episodes and cameras that are none of the model's show in a sequence alone.
   if (options_.overwrite) {

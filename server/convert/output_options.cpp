@@ -240,8 +240,8 @@ Status ReadTargets(const wire::OutputOptions& output, const ModelMetadata& metad
                       "a name of 1 to 64 bytes, unique in the request", "\"" + view.name + "\"");
     }
     const bool is_jpeg = target.compression() == wire::IMAGE_COMPRESSION_JPEG;
-    const int max_side_px =
-        std::min(limits.max_render_side_px, is_jpeg ? kMaxJpegSidePx : limits.max_render_side_px);
+    int max_side_px = limits.max_render_side_px;
+    if (is_jpeg) max_side_px = std::min(max_side_px, kMaxJpegSidePx);
     Status status = ReadTargetView(target, metadata, max_side_px, &view);
     if (status.ok()) status = ReadTargetContainer(target, &view);
     if (!status.ok()) return std::move(status).WithFieldPrefix(field);
