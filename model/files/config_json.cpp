@@ -455,7 +455,9 @@ StatusOr<InterlacerConfig> ConfigFromJson(const JsonObject& object) {
   INTERLACER_RETURN_IF_ERROR(reader.Finish({"base", "name", "robot_motion", "data", "lifting",
                                             "encoder", "tokens", "graph", "network", "renderer"}));
   config.renderer.feature_width = config.encoder.feature_width;
-  INTERLACER_RETURN_IF_ERROR(ValidateConfig(config));
+  if (Status status = ValidateConfig(config); !status.ok()) {
+    return std::move(status).WithFieldPrefix(object.path());
+  }
   return config;
 }
 

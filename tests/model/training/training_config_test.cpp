@@ -119,6 +119,7 @@ void ExpectRefused(const char* json, const std::string& field) {
 TEST(TrainingConfig, RefusesWhatItDoesNotKnow) {
   ExpectRefused(R"({"training": {"step_cont": 7}})", "step_cont");
   ExpectRefused(R"({"preset": "huge"})", "huge");
+  ExpectRefused(R"({"model": {"network": {"width": -1}}})", "model.network.width: expected 1..");
   ExpectRefused(R"({"training": {"batch_size": 0}})", "batch_size");
   ExpectRefused(R"({"training": {"average_decay": 1}})", "average_decay");
   ExpectRefused(R"({"training": {"video_weight": 0}})", "video_weight: expected > 0 without a");
