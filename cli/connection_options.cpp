@@ -12,8 +12,8 @@ void AddConnectionOptions(CLI::App* verb, ConnectionOptions* connection) {
                    "Time for one call to a server, such as 60s")
       ->capture_default_str()
       ->transform(AsSeconds());
-  CLI::Option* authority = verb->add_option("--tls-ca", tls.authority,
-                                            "Speak TLS; PEM file of who vouches for the server");
+  CLI::Option* authority =
+      verb->add_option("--tls-ca", tls.authority, "Speak TLS; PEM file of the server's authority");
   CLI::Option* certificate = verb->add_option("--tls-cert", tls.certificate,
                                               "PEM file of the certificate that names this client");
   CLI::Option* key = verb->add_option("--tls-key", tls.key, "PEM file of its private key");

@@ -75,7 +75,7 @@ void AddServing(CLI::App* app, Flags* flags) {
       app->add_option("--tls-cert", o.tls.certificate, "Speak TLS; PEM file of the server's chain");
   CLI::Option* key = app->add_option("--tls-key", o.tls.key, "PEM file of its private key");
   CLI::Option* authority = app->add_option("--tls-client-ca", o.tls.client_authority,
-                                           "PEM file of who vouches for clients");
+                                           "PEM file of the clients' authority");
   // An empty name, as of a template that lacks a value, must not turn TLS off.
   const CLI::Validator named(
       [](const std::string& value) {
@@ -130,7 +130,7 @@ void AddLimits(CLI::App* app, Limits* l) {
       app, "--scene-ttl", &l->scene_ttl_s,
       "Time since its last use after which a scene goes, unless its client asked otherwise");
   AddDuration(app, "--max-scene-ttl", &l->max_scene_ttl_s, "Longest such time that is granted");
-  AddDuration(app, "--max-camera-skew", &l->max_camera_skew_s, "Spread of one observation");
+  AddDuration(app, "--max-camera-skew", &l->max_camera_skew_s, "Skew of an observation");
   AddDuration(app, "--max-call-duration", &l->max_call_duration_s, "Life of a call");
   AddDuration(app, "--slow-reader-timeout", &l->slow_reader_timeout_s,
               "Time for a client to read one message");

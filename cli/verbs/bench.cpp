@@ -192,8 +192,8 @@ StatusOr<ExitCode> RunBench(BenchArguments arguments, const VerbContext& context
 }  // namespace
 
 void AddBench(CLI::App* app, VerbTable* verbs) {
-  CLI::App* verb = app->add_subcommand(
-      "bench", "Load on a server: how long predictions take when many are asked for");
+  CLI::App* verb =
+      app->add_subcommand("bench", "Put load on a server and measure how long predictions take");
   const auto arguments = std::make_shared<BenchArguments>();
   LoadOptions& load = arguments->load;
   verb->add_option("address", arguments->address, "host:port or unix:PATH")->required();

@@ -147,8 +147,7 @@ StatusOr<ExitCode> RunCompare(const CompareArguments& arguments, const VerbConte
 
 void AddCompare(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb = app->add_subcommand(
-      "compare",
-      "Paired statistics of results and the first one's baselines, the first as reference");
+      "compare", "Compare results, and the baselines of the first one, pair by pair");
   const auto arguments = std::make_shared<CompareArguments>();
   verb->add_option("results", arguments->results, "results.json files or their folders")
       ->required()

@@ -155,7 +155,7 @@ StatusOr<ExitCode> RunEvaluate(EvaluateOptions options, const VerbContext& conte
 
 void AddEvaluate(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb = app->add_subcommand(
-      "evaluate", "Scores by step over many episodes, beside predictions that need no learning");
+      "evaluate", "Score predictions by step over many episodes, beside baselines");
   const auto options = std::make_shared<EvaluateOptions>();
   verb->add_option("dataset", options->dataset, "Data set, folder of episodes, or episode")
       ->required();

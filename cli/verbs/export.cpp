@@ -98,7 +98,7 @@ void AddExportMcap(CLI::App* parent, VerbTable* verbs) {
 }  // namespace
 
 void AddExport(CLI::App* app, VerbTable* verbs) {
-  CLI::App* verb = app->add_subcommand("export", "Weights for predictions; recordings for viewers");
+  CLI::App* verb = app->add_subcommand("export", "Export weights, or recordings for viewers");
   verb->require_subcommand(1);
   AddExportWeights(verb, verbs);
   AddExportMcap(verb, verbs);

@@ -155,7 +155,7 @@ StatusOr<ExitCode> RunImport(ImportArguments arguments, const CLI::App& verb,
 }  // namespace
 
 void AddImport(CLI::App* app, VerbTable* verbs) {
-  CLI::App* verb = app->add_subcommand("import", "A foreign RGB-D recording as an episode");
+  CLI::App* verb = app->add_subcommand("import", "Import an RGB-D recording as an episode");
   const auto arguments = std::make_shared<ImportArguments>();
   ImportOptions& options = arguments->import;
   verb->add_option("format", arguments->format, "tum, redwood, apc, ros2, hdf5 or lerobot")

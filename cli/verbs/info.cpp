@@ -159,7 +159,7 @@ StatusOr<ExitCode> RunInfo(const InfoOptions& options, const VerbContext& contex
 
 void AddInfo(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb =
-      app->add_subcommand("info", "What a server, checkpoint, episode or data set says of itself");
+      app->add_subcommand("info", "Describe a server, checkpoint, episode or data set");
   const auto options = std::make_shared<InfoOptions>();
   verb->add_option("subject", options->subject, "host:port, checkpoint, episode or data set")
       ->required();

@@ -173,7 +173,7 @@ StatusOr<ExitCode> RunPlan(PlanArguments arguments, const VerbContext& context) 
 
 void AddPlan(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb = app->add_subcommand(
-      "plan", "Searches joint values whose predicted outcome costs little, from an episode's step");
+      "plan", "Search joint values with a low predicted cost, from a step of an episode");
   const auto arguments = std::make_shared<PlanArguments>();
   CLI::Option_group* const scene = verb->add_option_group("scene", "Where it is planned");
   scene->add_option("episode", arguments->episode, "Folder of the episode");

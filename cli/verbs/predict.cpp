@@ -289,7 +289,7 @@ StatusOr<ExitCode> RunPredict(PredictOptions options, const VerbContext& context
 }  // namespace
 
 void AddPredict(CLI::App* app, VerbTable* verbs) {
-  CLI::App* verb = app->add_subcommand("predict", "One rollout from an episode: views, particles");
+  CLI::App* verb = app->add_subcommand("predict", "Predict one rollout: views and particles");
   const auto options = std::make_shared<PredictOptions>();
   verb->add_option("episode", options->episode, "Folder of the episode")->required();
   verb->add_option("-o,--output", options->output, "Folder to write")->required();

@@ -170,7 +170,7 @@ void AddSceneOptions(CLI::App* verb, SimulateArguments& arguments) {
 }  // namespace
 
 void AddSimulate(CLI::App* app, VerbTable* verbs) {
-  CLI::App* verb = app->add_subcommand("simulate", "Simulated episodes of robot arms at a table");
+  CLI::App* verb = app->add_subcommand("simulate", "Simulate episodes of robot arms at a table");
   const auto arguments = std::make_shared<SimulateArguments>();
   verb->add_option("-o,--output", arguments->output, "Folder of the data set")->required();
   AddSceneOptions(verb, *arguments);
