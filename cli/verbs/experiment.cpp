@@ -47,6 +47,7 @@ PlanOptions FieldPlan() {
 
 struct HdvpdArguments {
   std::string plan;
+  std::string repeated_run, choices;
   int job_count = 0;
   std::string data;
   std::string runs;
@@ -102,7 +103,7 @@ void RemoveEarlier(const std::string& output) {
   std::error_code error;
   for (const char* name : {"evaluations", "frames"}) fs::remove_all(fs::path(output) / name, error);
   // The record last, because it marks the folder as ours.
-  for (const char* name : {"report.html", "per_step.csv", "tables.md", kStudyFile}) {
+  for (const char* name : {"report.html", "per_step.csv", "per_run.csv", "tables.md", kStudyFile}) {
     fs::remove(fs::path(output) / name, error);
   }
 }
@@ -188,6 +189,7 @@ Status WriteStudy(const StudyPageInput& page, const nlohmann::ordered_json& json
   INTERLACER_RETURN_IF_ERROR(WriteJsonFile((folder / kStudyFile).string(), json));
   INTERLACER_RETURN_IF_ERROR(
       WriteFileAtomic((folder / "per_step.csv").string(), StudyToCsv(study)));
+  INTERLACER_RETURN_IF_ERROR(WriteFileAtomic((folder / "per_run.csv").string(), RunsToCsv(study)));
   INTERLACER_RETURN_IF_ERROR(WriteFileAtomic((folder / "tables.md").string(),
                                              StudyToMarkdown(study, page.relations, page.claims)));
   return WriteFileAtomic((folder / "report.html").string(), StudyPageHtml(page));
@@ -275,13 +277,19 @@ StatusOr<ExitCode> ScoreRuns(const HdvpdArguments& arguments, const TrainedPlan*
 StatusOr<ExitCode> RunPlan(const HdvpdArguments& given, const VerbContext& context) {
   TrainedPlan trained;
   INTERLACER_ASSIGN_OR_RETURN(trained.plan, ReadStudyPlan(given.plan));
+  const StudyPlan whole = trained.plan;
+  if (!given.repeated_run.empty()) {
+    INTERLACER_RETURN_IF_ERROR(KeepOneRun(given.repeated_run, &trained.plan));
+  }
   const StudyPlan& plan = trained.plan;
   PlannedStudyOptions options{given.plan, given.output, given.data, given.device};
+  options.repeated_run = given.repeated_run;
+  options.choices_path = given.choices;
   if (options.data.empty()) options.data = options.output + "/data";
   INTERLACER_RETURN_IF_ERROR(MakeFolders(options.output));
   options.jobs_at_once =
       given.job_count > 0 ? given.job_count : static_cast<int>(std::thread::hardware_concurrency());
-  INTERLACER_ASSIGN_OR_RETURN(trained.left_out, MakePlannedRuns(plan, options, context));
+  INTERLACER_ASSIGN_OR_RETURN(trained.left_out, MakePlannedRuns(whole, options, context));
   HdvpdArguments scores = given;
   scores.data = options.test();
   scores.runs = options.runs() + "/" + plan.stages.back().name;
@@ -315,6 +323,16 @@ void AddHdvpd(CLI::App* experiment, VerbTable* verbs) {
       "--plan", arguments->plan,
       "Plan of a whole study: makes data, search, runs, test episodes, scores and page, as far as "
       "they are missing");
+  CLI::Option* repeat =
+      verb->add_option("--repeat", arguments->repeated_run,
+                       "With --plan, one run alone, <variant>-<seed>, trained and scored again")
+          ->needs(plan);
+  CLI::Option* choices =
+      verb->add_option("--choices", arguments->choices,
+                       "With --repeat, choices.json of the study: what its search chose")
+          ->check(CLI::ExistingFile)
+          ->needs(repeat);
+  repeat->needs(choices);
   verb->add_option("--jobs", arguments->job_count,
                    "With --plan, trainings at once, one thread each; default one a core")
       ->check(AboveZero());

@@ -47,12 +47,22 @@ class PlannedStudy {
     INTERLACER_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(options_.output));
     INTERLACER_RETURN_IF_ERROR(CheckConfigs());
     INTERLACER_ASSIGN_OR_RETURN(const std::string text, TextOfSamePlan());
+    INTERLACER_RETURN_IF_ERROR(CheckSameRuns());
     INTERLACER_RETURN_IF_ERROR(Simulate("train", plan_.train, options_.data + "/train"));
     INTERLACER_RETURN_IF_ERROR(Simulate("val", plan_.val, options_.data + "/val"));
     // Only now, so that a plan whose episodes cannot be made may still be mended.
     INTERLACER_RETURN_IF_ERROR(WriteFileAtomic(KeptPlan(), text));
-    INTERLACER_RETURN_IF_ERROR(TrainCells("appearance", AppearanceCells(plan_)));
-    INTERLACER_ASSIGN_OR_RETURN(const std::vector<Choice> choices, Search());
+    std::vector<Choice> choices;
+    std::vector<Cell> appearance = AppearanceCells(plan_);
+    if (IsRepeated()) {
+      INTERLACER_ASSIGN_OR_RETURN(choices, ReadChoices());
+      const std::string first = RunsOf(0, choices).front().init;
+      std::erase_if(appearance, [&](const Cell& cell) { return cell.name != first; });
+    }
+    INTERLACER_RETURN_IF_ERROR(TrainCells("appearance", appearance));
+    if (!IsRepeated()) {
+      INTERLACER_ASSIGN_OR_RETURN(choices, Search());
+    }
     std::vector<Cell> last;
     for (std::size_t stage = 0; stage < plan_.stages.size(); ++stage) {
       last = RunsOf(stage, choices);
@@ -106,7 +116,71 @@ class PlannedStudy {
     return VariantModel{cell.name, variant, nlohmann::json(ConfigToJson(run->model))};
   }
 
+  bool IsRepeated() const { return !options_.repeated_run.empty(); }
   std::string KeptPlan() const { return options_.output + "/plan.json"; }
+
+  /// What one of several runs was frozen as would be refused when all are, hours later.
+  Status CheckSameRuns() const {
+    const std::string path = options_.output + "/repeated.json";
+    nlohmann::ordered_json now;
+    if (IsRepeated()) {
+      INTERLACER_ASSIGN_OR_RETURN(const std::vector<Choice> choices, ReadChoices());
+      const Cell run = RunsOf(0, choices).front();
+      now = {{"run", options_.repeated_run},
+             {"learning_rate", run.config["training"]["learning_rate"]},
+             {"network", run.config["model"]["network"]}};
+    }
+    nlohmann::json first;
+    if (Exists(path)) {
+      INTERLACER_ASSIGN_OR_RETURN(first, ReadJsonFile(path));
+    }
+    const bool has_begun = Exists(path) || Exists(KeptPlan());
+    if (has_begun && first != nlohmann::json(now)) {
+      return FailedPrecondition(reason::OUTPUT_EXISTS,
+                                "expected " + (first.is_null() ? "the whole study" : first.dump()) +
+                                    ", which began here, got " +
+                                    (now.is_null() ? "the whole study" : now.dump()) +
+                                    "; choose a folder of its own")
+          .WithField(options_.output);
+    }
+    return IsRepeated() ? WriteJsonFile(path, now) : Status::Ok();
+  }
+
+  /// What the search of the study whose run is repeated chose.
+  StatusOr<std::vector<Choice>> ReadChoices() const {
+    INTERLACER_ASSIGN_OR_RETURN(const nlohmann::json all, ReadJsonFile(options_.choices_path));
+    std::vector<Choice> choices;
+    for (const PlannedVariant& variant : plan_.variants) {
+      const std::size_t trial_count = variant.models.size() * plan_.learning_rates.size();
+      std::size_t trial = 0;
+      const auto is_chosen = [&] {
+        return std::find(all.begin(), all.end(), nlohmann::json(RecordOf(variant, trial))) !=
+               all.end();
+      };
+      while (trial < trial_count && !is_chosen()) ++trial;
+      if (trial == trial_count) return NotChosen(variant.name);
+      choices.push_back(ChoiceOf(plan_, trial));
+    }
+    return choices;
+  }
+
+  Status NotChosen(const std::string& variant_name) const {
+    return InvalidArgument(reason::CONFIG_INVALID, options_.choices_path +
+                                                       ": expected what the search of this plan "
+                                                       "chose for each variant, got none of the "
+                                                       "trials of " +
+                                                       variant_name +
+                                                       "; is it the choices.json of this plan?")
+        .WithField("--choices");
+  }
+
+  nlohmann::ordered_json RecordOf(const PlannedVariant& variant, std::size_t trial) const {
+    const Choice choice = ChoiceOf(plan_, trial);
+    return {{"variant", variant.name},
+            {"model", variant.models[choice.model]},
+            {"learning_rate", choice.learning_rate},
+            {"trial", trial}};
+  }
 
   /// A study has one plan: results of two would be taken for those of one.
   StatusOr<std::string> TextOfSamePlan() const {
@@ -259,22 +333,22 @@ class PlannedStudy {
             .WithField(DirOf("search"));
       }
       choices.push_back(ChoiceOf(plan_, *best));
-      record.push_back({{"variant", variant.name},
-                        {"model", variant.models[choices.back().model]},
-                        {"learning_rate", choices.back().learning_rate},
-                        {"trial", *best}});
+      record.push_back(RecordOf(variant, *best));
     }
     INTERLACER_RETURN_IF_ERROR(WriteJsonFile(options_.output + "/choices.json", record));
     return choices;
   }
 
-  /// All variants of a seed before the next seed.
+  /// All variants of a seed before the next seed, or the repeated run alone.
   std::vector<Cell> RunsOf(std::size_t stage, const std::vector<Choice>& choices) const {
     std::vector<Cell> cells;
     for (std::size_t v = 0; v < plan_.variants.size(); ++v) {
       const auto runs = StageCells(plan_, plan_.variants[v], stage, choices[v]);
       cells.insert(cells.end(), runs.begin(), runs.end());
     }
+    std::erase_if(cells, [&](const Cell& cell) {
+      return IsRepeated() && !cell.name.ends_with("/" + options_.repeated_run);
+    });
     const auto place = [&](std::int64_t seed) {
       return std::find(plan_.seeds.begin(), plan_.seeds.end(), seed);
     };
@@ -315,6 +389,21 @@ class PlannedStudy {
 };
 
 }  // namespace
+
+Status KeepOneRun(const std::string& run, StudyPlan* plan) {
+  for (const PlannedVariant& variant : plan->variants) {
+    for (const std::int64_t seed : plan->seeds) {
+      if (run != variant.name + "-" + std::to_string(seed)) continue;
+      plan->variants = {PlannedVariant(variant)};
+      plan->seeds = {seed};
+      return Status::Ok();
+    }
+  }
+  return Mismatch(reason::ARGUMENT_INVALID, "--repeat",
+                  "a run of the plan, such as " + plan->variants.front().name + "-" +
+                      std::to_string(plan->seeds.front()),
+                  run);
+}
 
 StatusOr<std::set<std::string>> MakePlannedRuns(const StudyPlan& plan,
                                                 const PlannedStudyOptions& options,

@@ -1,11 +1,14 @@
 #include "experiments/hdvpd/record.h"
 
+#include <array>
 #include <cstdio>
 #include <optional>
 
 #include "common/json.h"
+#include "evaluation/html.h"
 #include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"
+#include "experiments/hdvpd/plan.h"
 #include "experiments/hdvpd/published.h"
 #include "experiments/hdvpd/tables.h"
 
@@ -206,18 +209,10 @@ std::string ClaimTable(const std::vector<Claim>& claims) {
 }
 
 std::string RunTable(const Study& study) {
-  std::string out = "\n**Runs**\n\n" +
-                    MarkdownRow({"run", "parameters", "updates", "updates/CPU s",
-                                 "last validation loss", "mean SSIM"}) +
-                    MarkdownRow({"---", "---", "---", "---", "---", "---"});
-  for (const TrainedRun& run : study.runs()) {
-    out += MarkdownRow(
-        {run.name() + (run.has_diverged ? " (diverged, left out)" : ""),
-         std::to_string(study.facts(run).parameter_count), std::to_string(run.UpdateCount()),
-         StepsPerSText(run), ScoreText(run.LastValidationLoss(), 5),
-         ScoreText(study.RunMean(run, kModelSubject, kSsim, kAllSteps, EpisodeGroup::kMoving),
-                   kScoreDecimals)});
-  }
+  const HtmlTable table = RunsTable(study);
+  std::string out = "\n**" + table.caption + "**\n\n" + MarkdownRow(table.header) +
+                    MarkdownRow(std::vector<std::string>(table.header.size(), "---"));
+  for (const std::vector<std::string>& row : table.rows) out += MarkdownRow(row);
   return out;
 }
 
@@ -293,6 +288,33 @@ std::string StudyToCsv(const Study& study) {
           out += std::to_string(mean->n) + "\n";
         }
       }
+    }
+  }
+  return out;
+}
+
+std::string RunsToCsv(const Study& study) {
+  std::string out = "run,variant,seed,episode,task";
+  for (const std::string_view metric : kClaimMetrics) out += "," + std::string(metric);
+  out += "\n";
+  for (const TrainedRun& run : study.runs()) {
+    if (run.has_diverged) continue;
+    std::array<EpisodeValues, kClaimMetrics.size()> values;
+    for (std::size_t m = 0; m < kClaimMetrics.size(); ++m) {
+      values[m] =
+          study.ValuesOfRun(run, kModelSubject, kClaimMetrics[m], kAllSteps, EpisodeGroup::kMoving);
+    }
+    for (const StudyEpisode& episode : study.episodes()) {
+      if (episode.is_still) continue;
+      out += run.name() + "," + run.variant + "," + std::to_string(run.seed) + "," + episode.id +
+             "," + episode.task;
+      for (const EpisodeValues& metric : values) {
+        const auto value = metric.find(episode.id);
+        char text[32] = "";
+        if (value != metric.end()) std::snprintf(text, sizeof text, "%.9g", value->second);
+        out += std::string(",") + text;
+      }
+      out += "\n";
     }
   }
   return out;

@@ -180,10 +180,15 @@ std::optional<PairedDifference> Study::Difference(const StudySubject& a, const S
   return it->second;
 }
 
+EpisodeValues Study::ValuesOfRun(const TrainedRun& run, std::string_view subject,
+                                 std::string_view metric, int step, EpisodeGroup group) const {
+  const auto& table = tables_.at(run.name()).at(Condition::kRecorded);
+  return InGroup(table.Values(subject, metric, step), group, "");
+}
+
 std::optional<double> Study::RunMean(const TrainedRun& run, std::string_view subject,
                                      std::string_view metric, int step, EpisodeGroup group) const {
-  const auto& table = tables_.at(run.name()).at(Condition::kRecorded);
-  const EpisodeValues values = InGroup(table.Values(subject, metric, step), group, "");
+  const EpisodeValues values = ValuesOfRun(run, subject, metric, step, group);
   if (values.empty()) return std::nullopt;
   double sum = 0;
   for (const auto& [episode, value] : values) sum += value;

@@ -73,7 +73,9 @@ class Study {
   std::optional<PairedDifference> Difference(const StudySubject& a, const StudySubject& b,
                                              std::string_view metric, int step, EpisodeGroup group,
                                              std::string_view task = "") const;
-  /// Mean over episodes of one run.
+  /// One number an episode of one run, and their mean.
+  EpisodeValues ValuesOfRun(const TrainedRun& run, std::string_view subject,
+                            std::string_view metric, int step, EpisodeGroup group) const;
   std::optional<double> RunMean(const TrainedRun& run, std::string_view subject,
                                 std::string_view metric, int step, EpisodeGroup group) const;
 

@@ -8,6 +8,7 @@
 #include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"
 #include "experiments/hdvpd/charts.h"
+#include "experiments/hdvpd/plan.h"
 #include "experiments/hdvpd/published.h"
 #include "experiments/hdvpd/relations.h"
 
@@ -67,22 +68,36 @@ std::string AblationsHtml(const Study& study) {
   return table.rows.size() < 2 ? "" : SectionHtml("What the scores rest on", TableHtml(table));
 }
 
+namespace {
+
+/// Updates a CPU second in the last stage.
 std::string StepsPerSText(const TrainedRun& run) {
   return run.step_s > 0 ? ScoreText(1 / run.step_s, 3) : ScoreText({}, 3);
 }
 
-std::string TrainingHtml(const Study& study) {
+}  // namespace
+
+HtmlTable RunsTable(const Study& study) {
   HtmlTable table;
-  table.header = {
-      "run", "parameters", "updates", "updates a CPU second", "last validation loss", "mean SSIM"};
+  table.caption = "Runs; scores are means over steps and episodes";
+  table.header = {"run", "parameters", "updates", "updates a CPU second", "last validation loss"};
+  for (const std::string_view metric : kClaimMetrics) table.header.push_back(MetricHeading(metric));
   for (const TrainedRun& run : study.runs()) {
-    table.rows.push_back(
-        {run.name(), std::to_string(study.facts(run).parameter_count),
-         std::to_string(run.UpdateCount()), StepsPerSText(run),
-         ScoreText(run.LastValidationLoss(), 5),
-         ScoreText(study.RunMean(run, kModelSubject, kSsim, kAllSteps, EpisodeGroup::kMoving),
-                   kStudyDecimals)});
+    std::vector<std::string> row{run.name() + (run.has_diverged ? " (diverged, left out)" : ""),
+                                 std::to_string(study.facts(run).parameter_count),
+                                 std::to_string(run.UpdateCount()), StepsPerSText(run),
+                                 ScoreText(run.LastValidationLoss(), 5)};
+    for (const std::string_view metric : kClaimMetrics) {
+      row.push_back(
+          ScoreText(study.RunMean(run, kModelSubject, metric, kAllSteps, EpisodeGroup::kMoving),
+                    MetricDecimals(metric)));
+    }
+    table.rows.push_back(std::move(row));
   }
+  return table;
+}
+
+std::string TrainingHtml(const Study& study) {
   HtmlTable speed;
   speed.caption =
       "Training steps a second: ours of CPU time, median of the seeds; published of wall time, "
@@ -100,7 +115,7 @@ std::string TrainingHtml(const Study& study) {
   }
   return SectionHtml(
       "Training",
-      LossCharts(study) + TableHtml(table) + TableHtml(speed) +
+      LossCharts(study) + TableHtml(RunsTable(study)) + TableHtml(speed) +
           ParagraphHtml("Speeds are of the last stage, by the median CPU time of an update."));
 }
 

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "evaluation/html.h"
 #include "experiments/hdvpd/study.h"
 
 namespace interlacer {
@@ -13,8 +14,8 @@ inline constexpr int kStudyDecimals = 4;
 
 std::string TasksHtml(const Study& study);
 std::string AblationsHtml(const Study& study);
-/// Updates a CPU second in the last stage.
-std::string StepsPerSText(const TrainedRun& run);
+/// Every run with what it cost and the means that the claims rest on.
+HtmlTable RunsTable(const Study& study);
 std::string TrainingHtml(const Study& study);
 std::string ScoreTablesHtml(const Study& study);
 

@@ -9,7 +9,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "common/json.h"
 #include "tests/cli/program_support.h"
@@ -51,6 +53,31 @@ constexpr char kTinyPlan[] = R"({
                {"name": "none", "models": [{"network": {"local": {"kind": "none"}}}]}],
   "scoring": {"render": "field", "steps": 2, "windows": 1, "primary_metric": "ssim_wang_rgb_v1"}
 })";
+
+/// Lines of a run (of all for ""), without the header.
+std::vector<std::string> LinesOfRun(const std::string& csv, const std::string& run) {
+  std::istringstream lines(csv);
+  std::string line;
+  std::getline(lines, line);
+  std::vector<std::string> chosen;
+  while (std::getline(lines, line)) {
+    if (run.empty() || line.starts_with(run + ",")) chosen.push_back(line);
+  }
+  return chosen;
+}
+
+/// Of the column behind run, variant, seed, episode and task.
+double MeanSsim(const std::string& csv, const std::string& run) {
+  double sum = 0;
+  const std::vector<std::string> lines = LinesOfRun(csv, run);
+  for (const std::string& line : lines) {
+    std::istringstream cells(line);
+    std::string cell;
+    for (int i = 0; i < 6; ++i) std::getline(cells, cell, ',');
+    sum += std::stod(cell);
+  }
+  return sum / static_cast<double>(lines.size());
+}
 
 class ExperimentPlanTest : public ::testing::Test {
  protected:
@@ -116,6 +143,47 @@ TEST_F(ExperimentPlanTest, MakesAWholeStudyAndGoesOnWhereItWasInterrupted) {
   ASSERT_EQ(RunVerb(Command()).exit_code, 0);
   EXPECT_EQ(fs::last_write_time(weights), time);
   EXPECT_EQ(FilesOf(out_).at("hdvpd.json"), files.at("hdvpd.json"));
+
+  // The differences of a claim, seed by seed, from the file of runs alone.
+  const std::string& per_run = files.at("per_run.csv");
+  for (const int seed : {0, 1}) {
+    const double gap = MeanSsim(per_run, "grf_exact-" + std::to_string(seed)) -
+                       MeanSsim(per_run, "none-" + std::to_string(seed));
+    EXPECT_NEAR(study["claims"][0]["run_means"][seed].get<double>(), gap, 1e-7);
+  }
+  EXPECT_THAT(files.at("tables.md"),
+              HasSubstr("| last validation loss | SSIM | SSIM where something moves |"));
+
+  // One run once more, by what the search chose: the same weights, the same scores.
+  const std::string again = folder_.File("again");
+  Words repeat{"experiment", "hdvpd", "--plan",   plan_,    "--data",    out_ + "/data",
+               "-o",         again,   "--repeat", "none-1", "--choices", out_ + "/choices.json",
+               "--quiet"};
+  const ProcessResult repeated = RunVerb(repeat);
+  ASSERT_EQ(repeated.exit_code, 0) << repeated.err;
+  const auto copy = FilesOf(again);
+  EXPECT_EQ(copy.at("runs/rollouts/none-1/checkpoint/weights.safetensors"),
+            files.at("runs/rollouts/none-1/checkpoint/weights.safetensors"));
+  EXPECT_FALSE(copy.contains("choices.json")) << "nothing was searched";
+  EXPECT_FALSE(fs::exists(again + "/runs/appearance/9")) << "of the search alone";
+  EXPECT_EQ(LinesOfRun(copy.at("per_run.csv"), ""), LinesOfRun(per_run, "none-1"));
+  EXPECT_EQ(RunVerb(repeat).exit_code, 0);
+
+  // Its folder is no place for the whole study, nor for another run, nor the other way round.
+  Words whole_there{"experiment", "hdvpd", "--plan", plan_, "-o", again, "--quiet"};
+  EXPECT_THAT(RunVerb(whole_there).err, HasSubstr("choose a folder of its own"));
+  repeat[9] = "none-0";
+  EXPECT_THAT(RunVerb(repeat).err, HasSubstr("choose a folder of its own"));
+  repeat[7] = out_;
+  EXPECT_THAT(RunVerb(repeat).err, HasSubstr("expected the whole study, which began here"));
+  repeat[7] = folder_.File("other");
+  repeat[9] = "none-7";
+  EXPECT_THAT(RunVerb(repeat).err, HasSubstr("--repeat: expected a run of the plan, such as "
+                                             "grf_exact-0, got none-7"));
+  repeat[9] = "none-1";
+  repeat[11] = folder_.File("choices.json");
+  std::ofstream(repeat[11]) << R"([{"variant": "none", "model": {}, "trial": 0}])";
+  EXPECT_THAT(RunVerb(repeat).err, HasSubstr("got none of its trials"));
 
   EXPECT_THAT(page, ::testing::Not(HasSubstr("relations reproduced")))
       << "the claims are what is judged";
