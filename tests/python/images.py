@@ -39,3 +39,26 @@ def still(model, joints, make_view, **options):
     for step in range(model.history_step_count):
         frames.add(step * 500_000_000, {camera.name: make_view() for camera in model.cameras}, joints)
     return frames
+
+
+def read_png(path):
+    """A 16-bit grey PNG file as uint16 [h, w]; of its filters all, as the format has them."""
+    data = path.read_bytes()
+    place, idat = 8, b""
+    while place < len(data):
+        size, kind = struct.unpack(">I4s", data[place:place + 8])
+        chunk = data[place + 8:place + 8 + size]
+        if kind == b"IHDR":
+            width, height, bits, color_type = struct.unpack(">IIBB", chunk[:10])
+            assert (bits, color_type) == (16, 0), "16-bit grey"
+        idat += chunk if kind == b"IDAT" else b""
+        place += size + 12
+    raw, before, rows = zlib.decompress(idat), [0] * (2 * width), []
+    for y in range(height):
+        kind, *row = raw[y * (2 * width + 1):(y + 1) * (2 * width + 1)]
+        for x in range(2 * width):
+            left, up, corner = (row[x - 2], before[x], before[x - 2]) if x > 1 else (0, before[x], 0)
+            paeth = min((left, up, corner), key=lambda near: abs(left + up - corner - near))
+            row[x] = (row[x] + (0, left, up, (left + up) // 2, paeth)[kind]) % 256
+        rows.append(before := row)
+    return np.array(rows, np.uint8).view(">u2").astype(np.uint16)
