@@ -144,17 +144,16 @@ StatusOr<ExitCode> BoundOnFile(const TaskArguments<WalkBound>& arguments,
                                const VerbContext& context) {
   INTERLACER_ASSIGN_OR_RETURN(const WalkBound bound, arguments.Parsed());
   INTERLACER_ASSIGN_OR_RETURN(const nlohmann::ordered_json result, attention::BoundWalks(bound));
-  const auto number = [&](const char* name, const char* none) {
-    const auto& value = result.at(name);
-    return value.is_null() ? std::string(none) : std::to_string(value.get<std::int64_t>());
-  };
+  const auto& walks = result.at("walks");
   context.Result(
       result,
       AlignedText(
           {{"largest load of a hop", Format("%.4g", result.at("largest_step_load").get<double>())},
            {"norm c of coefficients", Format("%.4g", result.at("load_norm").get<double>())},
-           {"walks that suffice", number("walks", "no number below 2^31")},
-           {"entries of a row at most", number("entries", "no bound without halting")}}));
+           {"walks that suffice",
+            walks.is_null() ? "no number below 2^31" : std::to_string(walks.get<std::int64_t>())},
+           {"entries of a row at most",
+            std::to_string(result.at("entries").get<std::int64_t>())}}));
   return kExitDone;
 }
 

@@ -4,6 +4,15 @@
 #include <limits>
 
 namespace interlacer {
+namespace {
+
+/// With this probability for each of so many independent walks, one of them fails with
+/// `probability`.
+double OfOneWalk(double probability, int walk_count) {
+  return -std::expm1(std::log1p(-probability) / walk_count);
+}
+
+}  // namespace
 
 double LoadNorm(std::span<const double> coefficients, double largest_step_load) {
   double sum = 0;
@@ -39,8 +48,14 @@ int WalksForBound(double error, double probability, double c) {
 
 double VisitedNodesBound(double probability, int walk_count, double halt_probability) {
   // b = ln(1 - (1 - delta)^(1/n)) / ln(1 - p_halt)
-  const double one_walk_fails = -std::expm1(std::log1p(-probability) / walk_count);
-  return std::ceil(std::log(one_walk_fails) / std::log1p(-halt_probability));
+  return std::ceil(std::log(OfOneWalk(probability, walk_count)) / std::log1p(-halt_probability));
+}
+
+int VisitedNodesBound(double probability, int walk_count, std::span<const double> shares) {
+  const double one_walk_fails = OfOneWalk(probability, walk_count);
+  std::size_t nodes = 1;
+  while (nodes < shares.size() && shares[nodes] > one_walk_fails) ++nodes;
+  return static_cast<int>(nodes);
 }
 
 }  // namespace interlacer

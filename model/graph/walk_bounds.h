@@ -24,4 +24,8 @@ int WalksForBound(double error, double probability, double c);
 /// real number is rounded up: without that the statement fails. Without halting it is infinite.
 double VisitedNodesBound(double probability, int walk_count, double halt_probability);
 
+/// The same of another law of lengths: shares[t] is the probability of at least t hops, and a walk
+/// visits at most shares.size() nodes, one at least.
+int VisitedNodesBound(double probability, int walk_count, std::span<const double> shares);
+
 }  // namespace interlacer

@@ -46,6 +46,9 @@ MaskPtr SeriesMask(const Options& options, const AttentionInputs& inputs) {
     c = c.abs();
     graph = NonNegative(std::move(graph), "positive coefficients");
   }
+  if (!is_alpha) {
+    RequireUndirected(graph, "Phi Phi^T of a power series (param alpha takes directed ones)");
+  }
   PowersOfGraph powers;
   if (inputs.memory != nullptr) {
     powers = [memory = inputs.memory, input = inputs.graph, graph, degree = options.Int("degree")] {
@@ -136,9 +139,10 @@ MaskPtr CentralityMask(const Options& options, const AttentionInputs& inputs) {
 }
 
 MaskPtr SketchMask(const Options& options, const AttentionInputs& inputs) {
-  MaskPtr mask =
-      MakeSketchedSeriesMask(MaskGraphOf(inputs, options.Chosen("degrees")),
-                             inputs.parameters.at("f"), inputs.parameters.at("projection"));
+  Graph graph = MaskGraphOf(inputs, options.Chosen("degrees"));
+  RequireUndirected(graph, "a sketched power series (malpha_dense takes directed ones)");
+  MaskPtr mask = MakeSketchedSeriesMask(std::move(graph), inputs.parameters.at("f"),
+                                        inputs.parameters.at("projection"));
   return options.IsSet("abs") ? MakeDenseMask(mask->Dense().abs()) : std::move(mask);
 }
 
@@ -162,8 +166,8 @@ std::vector<MechanismInfo> GraphKernelMechanisms() {
            }}),
       Masked(
           {"malpha_dense",
-           "Power series of the graph's W: M = sum of alpha_k W^k, or Phi Phi^T with Phi = sum of "
-           "f_k W^k. W: the given weights, or 1 / sqrt(d_i d_j).",
+           "Power series of the graph's W: M = sum of alpha_k W^k, or, of undirected graphs, Phi "
+           "Phi^T with Phi = sum of f_k W^k. W: the given weights, or 1 / sqrt(d_i d_j).",
            "dense O(L^2 (degree L + m + dv)); fastmult O(degree E m dv)",
            "grf-masking, Eq. 4 and Remark 3.1",
            {"graph"},
@@ -270,8 +274,8 @@ std::vector<MechanismInfo> GraphKernelMechanisms() {
               },
               &CentralityMask}),
       Masked({"jlt",
-              "Features of a power series, Phi = sum of f_k W^k, projected to r random columns: "
-              "M = P P^T. Without abs its entries may be negative.",
+              "Features of a power series of an undirected graph, Phi = sum of f_k W^k, projected "
+              "to r random columns: M = P P^T. Without abs its entries may be negative.",
               "O(degree E r + L r m dv)",
               "grf-masking, App. C (ablations)",
               {"graph"},

@@ -23,6 +23,13 @@ OptionSpec KeepWalksOption();
 WalkTerms KeptTerms(const AttentionInputs& inputs, const char* slot, std::uint64_t seed,
                     const std::function<WalkTerms()>& make);
 
+/// Of the options' hops, geometric where they have no length_law.
+LengthLaw LengthLawOf(const Options& options);
+
+/// The mask graph of grf_sym. Throws as RequireUndirected: Phi Phi^T is a power series of W where W
+/// is its own transpose.
+Graph SymmetricGraphOf(const Options& options, const AttentionInputs& inputs);
+
 std::vector<OptionSpec> WalkOptions(std::int64_t walks, std::int64_t hops, double halt_probability);
 
 /// RWGNK: rows Psi(h) = sum over e <= hops of (lambda (1 - p))^e (P^e)_h, P = Deg^-1 Adj, divided

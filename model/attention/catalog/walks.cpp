@@ -105,10 +105,7 @@ std::vector<OptionSpec> CoefficientOptions() {
 
 WalkTerms TermsOf(const Options& options, const AttentionInputs& inputs, const Graph& graph,
                   std::uint32_t ensemble) {
-  const LengthLaw law = !options.Has("length_law")            ? LengthLaw::kGeometric
-                        : options.Is("length_law", "power")   ? LengthLaw::kPower
-                        : options.Is("length_law", "uniform") ? LengthLaw::kUniform
-                                                              : LengthLaw::kGeometric;
+  const LengthLaw law = LengthLawOf(options);
   return KeptTerms(inputs, ensemble == 0 ? "walks" : "walks of keys", SeedOf(options, inputs), [&] {
     return TermsOfHeads(options, inputs, [&](std::int64_t head) {
       return SampledTerms(graph, SamplerOptions(options, inputs, ensemble, head), law);
@@ -193,6 +190,19 @@ OptionSpec IndependentOption() {
 std::uint64_t SeedOfHead(const Options& options, const AttentionInputs& inputs, std::int64_t head) {
   if (!options.IsSet("walks_per_head")) return SeedOf(options, inputs);
   return SeedOf(options, inputs) + static_cast<std::uint64_t>(head) * 0x9E3779B97F4A7C15ull;
+}
+
+LengthLaw LengthLawOf(const Options& options) {
+  if (!options.Has("length_law") || options.Is("length_law", "geometric")) {
+    return LengthLaw::kGeometric;
+  }
+  return options.Is("length_law", "power") ? LengthLaw::kPower : LengthLaw::kUniform;
+}
+
+Graph SymmetricGraphOf(const Options& options, const AttentionInputs& inputs) {
+  Graph graph = GraphOfMask(options, inputs);
+  RequireUndirected(graph, "symmetric graph random features (grf_asym takes directed ones)");
+  return graph;
 }
 
 OptionSpec KeepWalksOption() {
@@ -282,7 +292,8 @@ std::vector<MechanismInfo> WalkMechanisms() {
   return {
       Masked({"grf_sym",
               "Symmetric graph random features: M = Phi1 Phi2^T estimates the power series with "
-              "alpha = f * f (convolution). W: the given weights, or 1 / sqrt(d_i d_j).",
+              "alpha = f * f (convolution). W of an undirected graph: the given weights, or 1 / "
+              "sqrt(d_i d_j).",
               "O(nnz(Phi) m dv)",
               "grf-masking, Alg. 1",
               {"graph"},
@@ -291,7 +302,7 @@ std::vector<MechanismInfo> WalkMechanisms() {
               nullptr},
              {WaysOf(factor_ways), CoefficientsOf(Series::kFeatures),
               [](const Options& options, const AttentionInputs& inputs) {
-                return SymmetricMask(options, inputs, GraphOfMask(options, inputs));
+                return SymmetricMask(options, inputs, SymmetricGraphOf(options, inputs));
               }}),
       Masked({"grf_asym",
               "Asymmetric graph random features: row i of M is token i's feature, an estimate of "

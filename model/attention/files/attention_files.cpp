@@ -281,9 +281,8 @@ StatusOr<nlohmann::ordered_json> BoundWalks(const WalkBound& bound) {
                                 {"largest_step_load", bounds.largest_step_load},
                                 {"load_norm", bounds.load_norm},
                                 {"walks", nullptr},
-                                {"entries", nullptr}};
+                                {"entries", bounds.entries}};
   if (bounds.walks) result["walks"] = *bounds.walks;
-  if (bounds.entries) result["entries"] = *bounds.entries;
   return result;
 }
 

@@ -69,8 +69,7 @@ struct WalkBound {
 };
 /// Theory for grf_sym on the graph of a file: {options, largest_step_load, load_norm, walks,
 /// entries}. walks: so many independent walks of a token suffice for error and probability, null
-/// where 2^31 do not; entries: of a row of features at most, for the walks of the options, null
-/// without halting.
+/// where 2^31 do not; entries: of a row of features at most, for the walks of the options.
 StatusOr<nlohmann::ordered_json> BoundWalks(const WalkBound& bound);
 
 struct AttentionTiming {

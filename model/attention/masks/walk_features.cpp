@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <utility>
@@ -69,13 +70,14 @@ WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options) {
   return terms;
 }
 
-namespace {
-
-/// P(a walk takes at least t hops).
-double ShareOfWalks(LengthLaw law, int max_hops, int t) {
-  return law == LengthLaw::kUniform ? static_cast<double>(max_hops + 1 - t) / (max_hops + 1)
-                                    : 1.0 / (t + 1);
+double ShareOfWalks(LengthLaw law, const WalkSamplerOptions& options, int t) {
+  if (law == LengthLaw::kGeometric) return std::pow(1 - options.halt_probability, t);
+  return law == LengthLaw::kUniform
+             ? static_cast<double>(options.max_hops + 1 - t) / (options.max_hops + 1)
+             : 1.0 / (t + 1);
 }
+
+namespace {
 
 /// Edges of one walk, of another law of lengths.
 std::vector<std::int64_t> PathOf(const SparsePattern& pattern, const WalkSamplerOptions& options,
@@ -86,7 +88,7 @@ std::vector<std::int64_t> PathOf(const SparsePattern& pattern, const WalkSampler
   const double lot = random.Uniform();
   std::vector<std::int64_t> path;
   std::int64_t at = root;
-  for (int t = 1; t <= options.max_hops && lot < ShareOfWalks(law, options.max_hops, t); ++t) {
+  for (int t = 1; t <= options.max_hops && lot < ShareOfWalks(law, options, t); ++t) {
     const std::int64_t degree = pattern.offsets[at + 1] - pattern.offsets[at];
     if (degree == 0) break;
     path.push_back(pattern.offsets[at] + random.Below(static_cast<std::uint32_t>(degree)));
@@ -112,7 +114,7 @@ torch::Tensor BackwardOfLaw(const Graph& graph, const WalkSamplerOptions& option
         const auto t = static_cast<int>(of_prefixes.size());
         of_prefixes.push_back(
             of_loads[(entry - pattern.indices.begin()) * (options.max_hops + 1) + t] /
-            (ShareOfWalks(law, options.max_hops, t) * options.walk_count));
+            (ShareOfWalks(law, options, t) * options.walk_count));
       }
       AddPathGradient(graph, path, 1, of_prefixes, result.mutable_data_ptr<double>());
     }
@@ -140,7 +142,7 @@ WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options, Le
       const auto visit = [&] {
         std::vector<double>& of_node = row.try_emplace(at, width, 0.0).first->second;
         of_node[static_cast<std::size_t>(t)] +=
-            product / ShareOfWalks(law, options.max_hops, t) / options.walk_count;
+            product / ShareOfWalks(law, options, t) / options.walk_count;
       };
       visit();
       for (const std::int64_t edge : PathOf(pattern, options, law, root, walk)) {

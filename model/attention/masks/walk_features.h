@@ -27,6 +27,10 @@ namespace interlacer::attention {
 /// power, P(at least t) = 1 / (t + 1), cut at max_hops.
 enum class LengthLaw { kGeometric, kUniform, kPower };
 
+/// P(a walk takes at least t hops), t <= max_hops, where there is no dead end: what loads of t hops
+/// are divided by. Of `options`: max_hops, halt_probability.
+double ShareOfWalks(LengthLaw law, const WalkSamplerOptions& options, int t);
+
 /// Entries times hops + 1: half a GiB, and a GiB.
 inline constexpr std::int64_t kMaxEnumeratedLoads = std::int64_t{1} << 26;
 inline constexpr std::int64_t kMaxSampledLoads = std::int64_t{1} << 27;

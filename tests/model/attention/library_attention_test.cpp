@@ -179,7 +179,9 @@ TEST(LibraryLayers, RefusalsNameTheKey) {
   EXPECT_EQ(field({"rwgnk", R"({"hops": -1})"}), key + ".options.hops");
   EXPECT_EQ(field({"rwgnk", R"({"steps": 2})"}), key + ".options.steps");
   EXPECT_EQ(field({"rwgnk", "{}", 0}), key + ".neighbor_count");
-  EXPECT_EQ(field({"heat", "{}", 3, false}), key + ".symmetrise");
+  for (const char* undirected : {"heat", "grf_sym"}) {
+    EXPECT_EQ(field({undirected, "{}", 3, false}), key + ".symmetrise") << undirected;
+  }
   EXPECT_EQ(field({"gat_mask", R"({"class_tokens": 1})"}), key + ".options.class_tokens");
   EXPECT_EQ(field({"favor_pos", R"({"redraw_every": 9})"}), key + ".options.redraw_every");
   const Status hops = StatusOf(LayerPlace::kLocal, {"rwgnk", R"({"hops": -1})"});

@@ -131,6 +131,21 @@ TEST(VisitedNodesBound, GrowsAsOneOverHaltsThatRoundTo0BesideOne) {
   EXPECT_EQ(VisitedNodesBound(0.5, 1, 0), std::numeric_limits<double>::infinity());
 }
 
+/// As if halting were one law among others; all that there is where the share never falls so low.
+TEST(VisitedNodesBound, IsThatOfAnyLawOfLengths) {
+  std::vector<double> halves{1};
+  for (int t = 1; t < 40; ++t) halves.push_back(halves.back() / 2);
+  for (const int walks : {1, 4, 27}) {
+    for (const double probability : {0.3, 0.05, 1e-4}) {
+      EXPECT_EQ(VisitedNodesBound(probability, walks, halves),
+                VisitedNodesBound(probability, walks, 0.5))
+          << walks << " " << probability;
+    }
+  }
+  EXPECT_EQ(VisitedNodesBound(0.05, 4, std::vector<double>{1, 0.5, 0.25}), 3);
+  EXPECT_EQ(VisitedNodesBound(0.05, 4, std::vector<double>{1}), 1);
+}
+
 TEST(VisitedNodesBound, LimitsTheEntriesOfARow) {
   constexpr int kEnsembles = 400;
   constexpr double kDelta = 0.05;

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "model/attention/catalog/catalog.h"
@@ -327,6 +328,41 @@ TEST(AttentionEdgeCases, NegativeWeightsAreRefusedWhereTheyDoHarm) {
   for (const auto& [mechanism, options] : taken) {
     EXPECT_TRUE(status_of(mechanism, options).ok())
         << mechanism << status_of(mechanism, options).ToString();
+  }
+}
+
+/// Phi Phi^T is a power series of W alone where W is its own transpose; what takes directed graphs
+/// is named.
+TEST(AttentionEdgeCases, SquaresOfSeriesAreOfUndirectedGraphs) {
+  using Options = nlohmann::json;
+  const std::tuple<const char*, Options, const char*> refused[] = {
+      {"grf_sym", Options::object(), "grf_asym"},
+      {"grf_sym", {{"independent_qk_walks", true}}, "grf_asym"},
+      {"grf_sym", {{"positive", "mask"}}, "grf_asym"},
+      {"malpha_dense", {{"param", "f"}}, "param alpha"},
+      {"malpha_dense", {{"param", "f"}, {"positive", "coefficients"}}, "param alpha"},
+      {"jlt", Options::object(), "malpha_dense"},
+      {"jlt", {{"abs", false}}, "malpha_dense"}};
+  const auto status_of = [](const char* mechanism, const Options& options,
+                            const AttentionInputs& inputs) {
+    return Attention::Make(*attention::FindMechanism(mechanism).value(), options)
+        ->Run(inputs)
+        .status();
+  };
+  for (const Scene& scene : DirectedScenes({})) {
+    for (const auto& [mechanism, options, other] : refused) {
+      const Status status = status_of(mechanism, options, scene.inputs);
+      EXPECT_EQ(status.field(), "graph") << mechanism << scene.name << status.ToString();
+      EXPECT_EQ(status.reason(), reason::SCHEMA_INVALID) << mechanism;
+      EXPECT_NE(status.message().find(other), std::string::npos) << status.ToString();
+    }
+    for (const char* mechanism : {"grf_asym", "grf_exact", "malpha_dense", "smooth_b", "rwgnk"}) {
+      EXPECT_TRUE(status_of(mechanism, Options::object(), scene.inputs).ok()) << mechanism;
+    }
+  }
+  for (const auto& [mechanism, options, other] : refused) {
+    const Status status = status_of(mechanism, options, AllScenes({})[1].inputs);
+    EXPECT_TRUE(status.ok()) << mechanism << status.ToString();
   }
 }
 

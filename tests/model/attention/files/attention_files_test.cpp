@@ -196,15 +196,78 @@ TEST_F(AttentionFiles, WalksForAnErrorAreThoseOfTheory) {
   for (const double halts : {1e-9, 1e-17}) EXPECT_EQ(entries(9, halts), 4 * 10) << halts;
   ASSERT_TRUE(WriteTensorFile(path, file).ok());
   EXPECT_TRUE(attention::BoundWalks({options, path, 1e-9, 0.05})->at("walks").is_null());
-  EXPECT_TRUE(attention::BoundWalks({{{"hops", 2}, {"halt_probability", 0}}, path})
-                  ->at("entries")
-                  .is_null());
+  // Walks that do not halt visit all that their hops allow, sixteen of them by default.
+  EXPECT_EQ(attention::BoundWalks({{{"hops", 2}, {"halt_probability", 0}}, path})->at("entries"),
+            16 * 3);
+  // Loads are over the share of walks of as many hops: 1, 2/3, 1/3 and 1, 1/2, 1/3.
+  for (const auto& [law, load_norm] : {std::pair{"uniform", 1 + 0.3 * 3 / 2 + 0.1 * 3},
+                                       std::pair{"power", 1 + 0.3 * 2 + 0.1 * 3}}) {
+    nlohmann::json of_law = options;
+    of_law["length_law"] = law;
+    const auto of_lengths = Must(attention::BoundWalks({of_law, path, 1.0, 0.05}));
+    EXPECT_NEAR(of_lengths.at("largest_step_load").get<double>(), 2, kDoubleSumTolerance) << law;
+    EXPECT_NEAR(of_lengths.at("load_norm").get<double>(), load_norm, kDoubleSumTolerance) << law;
+    EXPECT_EQ(of_lengths.at("walks"), WalksForBound(1.0, 0.05, load_norm)) << law;
+  }
   for (const double wrong : {0.0, -1.0}) {
     EXPECT_EQ(attention::BoundWalks({options, path, wrong, 0.05}).status().field(), "error");
     EXPECT_EQ(attention::BoundWalks({options, path, 1, wrong}).status().field(), "probability");
   }
   EXPECT_EQ(attention::BoundWalks({nlohmann::json::object(), path}).status().field(),
             "parameters.f");
+}
+
+/// On a circulant of 32 neighbours a walk seldom comes back, so that rows have nearly as many
+/// entries as their walks have visits: no more than they are said to have, but for that
+/// probability.
+TEST_F(AttentionFiles, EntriesOfARowAreBoundedForEveryLawOfLengths) {
+  constexpr std::int64_t kTokens = 600, kReach = 16;
+  EdgeList edges;
+  for (std::int64_t i = 0; i < kTokens; ++i) {
+    for (std::int64_t step = 1; step <= kReach; ++step) edges.emplace_back(i, (i + step) % kTokens);
+  }
+  AttentionInputs inputs;
+  inputs.q = inputs.k = inputs.v = Normals({1, 1, kTokens, 1}, 1);
+  inputs.graph = UndirectedInput(kTokens, edges);
+  TensorFile file;
+  for (const char* name : {"q", "k", "v"}) file.tensors[name] = inputs.q;
+  file.tensors["graph.offsets"] = inputs.graph.offsets;
+  file.tensors["graph.neighbors"] = inputs.graph.neighbors;
+  const std::string path = folder_.File("circulant.safetensors");
+  ASSERT_TRUE(WriteTensorFile(path, file).ok());
+  struct Bound {
+    int walks;
+    double probability;
+    const char* law;
+    std::int64_t entries;
+  };
+  for (const Bound& bound : {Bound{4, 0.05, "geometric", 4 * 7}, Bound{4, 0.05, "uniform", 4 * 65},
+                             Bound{4, 0.05, "power", 4 * 65}, Bound{1, 0.15, "geometric", 3},
+                             Bound{1, 0.15, "uniform", 56}, Bound{1, 0.15, "power", 6}}) {
+    const nlohmann::json options{{"walks", bound.walks},    {"hops", 64},
+                                 {"halt_probability", 0.5}, {"decay", 1},
+                                 {"length_law", bound.law}, {"sampler", "iid"}};
+    EXPECT_EQ(Must(attention::BoundWalks({options, path, 1.0, bound.probability})).at("entries"),
+              bound.entries)
+        << bound.law << bound.walks;
+    // Rows of features are those of the asymmetric mask.
+    const auto made =
+        attention::Attention::Make(*attention::FindMechanism("grf_asym").value(), options);
+    const torch::Tensor entries = (made->DenseMask(inputs).value()[0] != 0).sum(1);
+    EXPECT_LE((entries > bound.entries).to(at::kDouble).mean().item<double>(), bound.probability)
+        << bound.law << bound.walks;
+  }
+}
+
+/// Those of a directed graph are no power series, which is what the theory is of.
+TEST_F(AttentionFiles, WalksOnDirectedGraphsHaveNoBounds) {
+  TensorFile file = FileOf(inputs_);
+  file.tensors["graph.offsets"] = at::arange(13, at::kLong);
+  file.tensors["graph.neighbors"] = (at::arange(12, at::kLong) + 1).remainder(12);
+  ASSERT_TRUE(WriteTensorFile(input_, file).ok());
+  const Status status = attention::BoundWalks({nlohmann::json::object(), input_}).status();
+  EXPECT_EQ(status.field(), "graph") << status.ToString();
+  EXPECT_NE(status.message().find("grf_asym"), std::string::npos) << status.ToString();
 }
 
 TEST(AttentionDescriptions, AreThoseOfTheCatalogue) {
