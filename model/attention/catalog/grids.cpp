@@ -47,7 +47,7 @@ MaskPtr ToeplitzMaskOf(const Options& options, const AttentionInputs& inputs) {
   } else if (options.Is("offsets", "l1_distance")) {
     b = Positive(options, inputs.parameters.at("f")).index_select(1, OffsetDistances(inputs.grid));
   } else {
-    b = PowersByDistance(inputs.parameters.at("gamma"), inputs.grid);
+    b = PowersByDistance(inputs.parameters.at("gamma").abs(), inputs.grid);
   }
   if (options.IsSet("causal")) b = b * (1 - IsLaterOffset(inputs.grid)).unsqueeze(0);
   return MakeToeplitzMask(inputs.grid, b);
@@ -62,7 +62,7 @@ MechanismInfo ToeplitzInfo(std::string name, std::string text, std::size_t max_d
        {"grid"},
        {Word("offsets", {"free", "l1_distance", "decay"},
              "free: b of every signed offset; l1_distance: f of the sum of |offset|; decay: "
-             "gamma^sum"),
+             "|gamma|^sum, whatever the positivity, which is of b and f"),
         PositivityOption("abs"), Number("gamma", 0.9, 1e-6, 1, "decay: initial base"),
         Flag("causal", false, "tokens see themselves and those before them in row-major order")},
        nullptr},

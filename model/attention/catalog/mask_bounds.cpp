@@ -9,6 +9,7 @@
 
 #include "common/number_text.h"
 #include "model/attention/catalog/walk_masks.h"
+#include "model/attention/masks/graph.h"
 #include "model/graph/walk_bounds.h"
 #include "model/runtime/torch_errors.h"
 

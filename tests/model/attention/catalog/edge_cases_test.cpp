@@ -413,6 +413,25 @@ TEST(AttentionEdgeCases, GridsWithoutTokensHaveParameters) {
   }
 }
 
+/// Training may take the base of a decay below 0, where powers of it would have both signs.
+TEST(AttentionEdgeCases, ADecayIsThatOfItsBaseWithoutASign) {
+  AttentionInputs inputs = AllScenes({})[1].inputs;
+  for (const char* positivity : {"abs", "exp", "softplus", "none"}) {
+    const Attention made = Attention::Make(*attention::FindMechanism("toeplitz_nd").value(),
+                                           {{"offsets", "decay"}, {"positivity", positivity}})
+                               .value();
+    const auto mask_of = [&](double gamma) {
+      inputs.parameters["gamma"] = at::full({2}, gamma, at::kDouble);
+      return made.DenseMask(inputs).value();
+    };
+    const torch::Tensor mask = mask_of(-0.5);
+    EXPECT_TRUE(AreEqual(mask, mask_of(0.5))) << positivity;
+    // A given base keeps its meaning: tokens 0 and 5 of the 3 x 4 grid are two steps apart.
+    EXPECT_EQ(mask[0][0][1].item<double>(), 0.5) << positivity;
+    EXPECT_EQ(mask[0][0][5].item<double>(), 0.25) << positivity;
+  }
+}
+
 /// What is below the rounding of one head's transform are entries of another.
 TEST(AttentionEdgeCases, OffsetsOfAHeadDoNotLoseThoseOfAnother) {
   AttentionInputs inputs = AllScenes({})[0].inputs;

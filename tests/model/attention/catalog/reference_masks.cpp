@@ -50,7 +50,7 @@ Matrix ToeplitzReference(const ReferenceCase& of) {
       } else if (of.Is("offsets", "l1_distance")) {
         value = MadePositive(of, of.Parameter("f").entries[GridDistance(a, b)]);
       } else {
-        value = std::pow(of.Number("gamma"), static_cast<double>(GridDistance(a, b)));
+        value = std::pow(std::abs(of.Number("gamma")), static_cast<double>(GridDistance(a, b)));
       }
       mask(i, j) = of.options.at("causal").get<bool>() && j > i ? 0 : value;
     }
