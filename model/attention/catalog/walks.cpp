@@ -73,8 +73,17 @@ NamedTensors CoefficientParameters(const Options& options, const AttentionInputs
                                    Series series) {
   std::vector<double> f = InitialCoefficients(options, series);
   if (options.Is("positive", "softplus")) {
-    // Others than positive ones have no number before softplus.
-    for (double& x : f) x = BeforeSoftplus(std::max(x, 1e-30));
+    // Rounding, and zeros behind the end of a series, have a small number before softplus; what is
+    // below 0 has none.
+    for (double& x : f) {
+      if (x < -kSeriesTolerance) {
+        throw StatusException(Mismatch(
+            reason::CONFIG_INVALID, "options.positive",
+            "none, mask or coefficients for this kernel, of which some coefficients are below 0",
+            "softplus"));
+      }
+      x = BeforeSoftplus(std::max(x, 1e-30));
+    }
   }
   return {{"f", PerHead(inputs, f)}};
 }
@@ -144,7 +153,8 @@ std::function<std::vector<Way>(const Options&)> WaysOf(std::vector<Way> ways) {
 
 std::vector<OptionSpec> SignOptions() {
   return {Word("positive", {"none", "mask", "coefficients", "softplus"},
-               "mask: absolute values of its entries; coefficients: of f; softplus: softplus of f"),
+               "mask: absolute values of its entries; coefficients: of f; softplus: softplus of f, "
+               "for kernels whose coefficients are 0 or more"),
           Number("floor", 0, 0, 1,
                  "least entry of the mask, in the dense way alone; 1e-6 for softmax with an "
                  "estimate, whose zeros would leave most pairs out")};

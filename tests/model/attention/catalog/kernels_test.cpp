@@ -82,6 +82,26 @@ TEST(WalkCoefficients, OfKernelsThatAreNoneAreRefused) {
   }
 }
 
+/// Nothing that starts below 0 is a softplus, so that the mask would be of another kernel.
+TEST(WalkCoefficients, BelowZeroAreNoSoftplus) {
+  const AttentionInputs inputs = AllScenes({})[1].inputs;
+  for (const char* name : {"grf_sym", "grf_asym", "grf_exact"}) {
+    const auto first_of = [&](const char* kernel, const char* positive) {
+      return Made(name, {{"coefficients", kernel}, {"scale", 2.5}, {"positive", positive}})
+          .InitialParameters(inputs);
+    };
+    EXPECT_EQ(first_of("cosine", "softplus").status().field(), "options.positive") << name;
+    EXPECT_TRUE(first_of("cosine", "none").ok()) << name;
+    // The root of 1.5 + W has the coefficient -0.068 of W^2.
+    EXPECT_EQ(first_of("p_step", "softplus").ok(), std::string(name) != "grf_sym");
+    for (const char* kernel : {"diffusion", "regularised_laplacian"}) {
+      const torch::Tensor f = first_of(kernel, "none").value().at("f");
+      const torch::Tensor before = first_of(kernel, "softplus").value().at("f");
+      EXPECT_LT(RelativeL2(at::softplus(before), f), 1e-8) << name << kernel;
+    }
+  }
+}
+
 /// The walks of smoothing are those of grf_asym with coefficients 1.
 TEST(Smoothing, IsByTheFeaturesOfWalks) {
   const AttentionInputs inputs = AllScenes({})[0].inputs;
