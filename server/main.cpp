@@ -114,11 +114,20 @@ int RecordWarmUps(const ServerOptions& options) {
   for (const auto& [name, dir] : options.models) {
     auto predictor = Predictor::Load(
         dir, {.model_name = name, .device = options.device, .cuda = BuiltCudaBackend()});
-    Status status = predictor.status();
-    if (status.ok()) status = RecordWarmUp(dir, predictor->get());
-    if (!status.ok()) {
-      std::fprintf(stderr, "interlacer-server: %s\n", PrintableText(status.ToString()).c_str());
+    const StatusOr<RecordedWarmUp> recorded =
+        predictor.ok() ? RecordWarmUp(dir, predictor->get()) : predictor.status();
+    if (!recorded.ok()) {
+      std::fprintf(stderr, "interlacer-server: %s\n",
+                   PrintableText(recorded.status().ToString()).c_str());
       return static_cast<int>(ServerExit::kBadModel);
+    }
+    if (GuardsLittle(*recorded)) {
+      Log(LogLevel::kWarning,
+          "the network moves so few of the recorded particles that other weights may pass the "
+          "warm-up; an episode in whose last steps something is moved would help",
+          {{"model", name},
+           {"moved", std::to_string(recorded->moved_count)},
+           {"of", std::to_string(recorded->sample_count)}});
     }
   }
   return static_cast<int>(ServerExit::kDone);

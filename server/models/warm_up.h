@@ -1,44 +1,25 @@
 #pragma once
 
-/// The first run of a model: lifts a known scene, runs two steps and renders part of a view,
-/// measures the time, and compares the result with values stored in the checkpoint.
+/// The first run of a model: lifts a known scene (server/models/warm_up_scene.h), runs two steps
+/// and renders part of a view, measures the time, and compares the result with values stored in the
+/// checkpoint.
 ///
-///   warmup/episode/       an episode of four or more steps (data/episode.h)
-///   warmup/expected.json  {"schema": "interlacer.warmup", "schema_version": 1, "tolerance_m",
-///                          "max_outlier_count", "samples": [{"step", "particle", "position_m"}]}
-///
-/// A checkpoint without warmup/ is warmed up on a synthetic plane with the robot at rest: costs are
-/// measured, nothing is compared. Errors: FAILED_PRECONDITION MODEL_LOAD_FAILED on a mismatch;
-/// CANCELLED when stopped; those of the readers and the predictor. One thread.
+/// A checkpoint without a scene is warmed up on a synthetic one: costs are measured, nothing is
+/// compared. Errors: FAILED_PRECONDITION MODEL_LOAD_FAILED on a mismatch; CANCELLED when stopped;
+/// those of the readers and the predictor. One thread.
 
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
 
-#include "common/model_metadata.h"
-#include "common/scene.h"
+#include "common/particles.h"
 #include "common/status.h"
 #include "model/predictor.h"
 #include "server/models/model_registry.h"
+#include "server/models/warm_up_scene.h"
 
 namespace interlacer {
-
-struct WarmUpSample {
-  int step = 0;
-  std::int64_t particle = 0;
-  Vec3f position_m{};
-};
-
-struct WarmUpScene {
-  SceneInput input;
-  ActionSequence actions;
-  /// Empty when no values are stored.
-  std::vector<WarmUpSample> expected;
-  double tolerance_m = 0;
-  /// Number of samples that may exceed the tolerance: ties between neighbours differ by processor.
-  int max_outlier_count = 0;
-};
 
 struct WarmUpResult {
   double ingest_cost_s = 0;
@@ -51,10 +32,10 @@ struct WarmUpResult {
   std::optional<ModelMemory> memory;
   /// Positions after each of the two steps.
   std::vector<Particles> steps;
+  /// [rows,width,3] of the field after the last one.
+  std::vector<float> colors;
 };
 
-StatusOr<WarmUpScene> ReadWarmUpScene(const std::string& checkpoint_dir,
-                                      const ModelMetadata& metadata);
 StatusOr<WarmUpResult> RunWarmUp(const WarmUpScene& scene, std::stop_token stop,
                                  Predictor* predictor);
 Status CheckWarmUp(const WarmUpScene& scene, const WarmUpResult& result);
@@ -62,7 +43,19 @@ Status CheckWarmUp(const WarmUpScene& scene, const WarmUpResult& result);
 /// The complete warm-up: the WarmUpFunction of a checkpoint.
 Status WarmUp(const std::string& checkpoint_dir, std::stop_token stop, ServedModel* model);
 
-/// Runs the scene of warmup/episode and stores the result as warmup/expected.json.
-Status RecordWarmUp(const std::string& checkpoint_dir, Predictor* predictor);
+struct RecordedWarmUp {
+  int sample_count = 0;
+  /// Samples that are well away from where they would be without the network.
+  int moved_count = 0;
+};
+
+/// So few that other weights might pass as the model's.
+inline bool GuardsLittle(const RecordedWarmUp& recorded) {
+  return 4 * recorded.moved_count < recorded.sample_count;
+}
+
+/// Runs the last steps of warmup/episode and stores the result as warmup/expected.json. Half of the
+/// samples are particles that the network moves, as far as there are so many.
+StatusOr<RecordedWarmUp> RecordWarmUp(const std::string& checkpoint_dir, Predictor* predictor);
 
 }  // namespace interlacer

@@ -3,17 +3,19 @@
 #include "server/models/warm_up.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/transforms.h"
 #include "tests/server/still_predictor.h"
 #include "tests/support/fake_predictor.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
 
@@ -59,7 +61,8 @@ TEST(WarmUp, WithoutAStoredSceneAPlaneInsideTheWorkspaceIsUsed) {
 TEST(WarmUp, ASceneThatCannotBeReachedIsAnError) {
   const TempFolder folder;
   std::filesystem::create_symlink("warmup", folder.File("warmup"));  // to itself
-  EXPECT_FALSE(ReadWarmUpScene(folder.path(), FakeMetadata()).ok());
+  EXPECT_EQ(ReadWarmUpScene(folder.path(), FakeMetadata()).status().reason(),
+            reason::FILE_UNREADABLE);
 }
 
 /// Without one a step would seem cheaper than those of requests are.
@@ -160,21 +163,103 @@ TEST(WarmUp, ComparesWithinTheStoredTolerance) {
 TEST(WarmUp, NanAndUnknownParticlesAreMismatches) {
   WarmUpResult broken = TwoParticles();
   broken.steps[0].positions_m[0] = kBrokenValue;
-  EXPECT_FALSE(CheckWarmUp(Expecting({{1, 0, {1, 0, 0}}}), broken).ok());
-  EXPECT_FALSE(CheckWarmUp(Expecting({{1, 2, {1, 0, 0}}}), TwoParticles()).ok());
-  EXPECT_FALSE(CheckWarmUp(Expecting({{3, 0, {1, 0, 0}}}), TwoParticles()).ok());
+  const auto check = [](const WarmUpSample& sample, const WarmUpResult& result) {
+    const Status status = CheckWarmUp(Expecting({sample}), result);
+    EXPECT_EQ(status.reason(), reason::MODEL_LOAD_FAILED);
+    return status.message();
+  };
+  EXPECT_THAT(check({1, 0, {1, 0, 0}}, broken), HasSubstr("1 of 1 positions differ"));
+  EXPECT_THAT(check({1, 2, {1, 0, 0}}, TwoParticles()), HasSubstr("does not exist"));
+  EXPECT_THAT(check({3, 0, {1, 0, 0}}, TwoParticles()), HasSubstr("does not exist"));
 }
 
-TEST(WarmUp, BrokenExpectationsNameTheField) {
-  const std::string dir =
-      ::testing::TempDir() + "/interlacer_warm_up_test_" + std::to_string(getpid());
-  std::filesystem::create_directories(dir + "/warmup");
-  std::ofstream(dir + "/warmup/expected.json")
-      << R"({"schema": "interlacer.warmup", "schema_version": 1, "tolerance_m": "much"})";
-  FakePredictor predictor;
-  const Status status = ReadWarmUpScene(dir, predictor.metadata()).status();
-  EXPECT_EQ(status.reason(), reason::CHECKPOINT_INVALID);
-  EXPECT_EQ(status.field(), "tolerance_m");
+TEST(WarmUp, ComparesColoursOfTheField) {
+  WarmUpScene scene = Expecting({});
+  scene.pixels = {{1, {0.2f, 0.2f, 0.2f}}};
+  scene.color_tolerance = 0.1;
+  const auto check = [&scene](std::vector<float> colors) {
+    WarmUpResult result = TwoParticles();
+    result.colors = std::move(colors);
+    return CheckWarmUp(scene, result);
+  };
+  EXPECT_TRUE(check({0, 0, 0, 0.25f, 0.2f, 0.2f}).ok());
+  for (const float far : {0.4f, kBrokenValue}) {
+    const Status status = check({0, 0, 0, 0.2f, far, 0.2f});
+    EXPECT_EQ(status.reason(), reason::MODEL_LOAD_FAILED);
+    EXPECT_THAT(status.message(), HasSubstr("1 of 1 colours"));
+  }
+  EXPECT_THAT(check({0, 0, 0}).message(), HasSubstr("a pixel that was not drawn"));
+  scene.max_outlier_count = 1;
+  EXPECT_TRUE(check({0, 0, 0, 0.2f, 0.4f, 0.2f}).ok());
+}
+
+class StoredWarmUp : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::copy(INTERLACER_SOURCE_DIR "/checkpoints/small/warmup", folder_.File("warmup"),
+                          std::filesystem::copy_options::recursive);
+  }
+  WarmUpScene Read() const { return Must(ReadWarmUpScene(folder_.path(), FakeMetadata())); }
+
+  const TempFolder folder_;
+};
+
+TEST_F(StoredWarmUp, IsOfTheLastStepsAndComesBackAsItWasWritten) {
+  WarmUpScene scene = Must(ReadSceneToRecord(folder_.path(), FakeMetadata()));
+  EXPECT_EQ(scene.newest_step, 3) << "two of six steps are left to predict";
+  EXPECT_EQ(scene.actions.row_count, kWarmUpStepCount);
+  scene.expected = {{2, 7, {0.25f, -0.5f, 1}}};
+  scene.pixels = {{9, {0.125f, 0, 1}}};
+  scene.tolerance_m = 0.003;
+  scene.color_tolerance = 0.04;
+  scene.max_outlier_count = 5;
+  ASSERT_TRUE(WriteExpected(folder_.path(), scene).ok());
+
+  const WarmUpScene read = Read();
+  EXPECT_EQ(read.newest_step, 3);
+  EXPECT_EQ(read.input.history_actions.values, scene.input.history_actions.values);
+  EXPECT_EQ(read.actions.values, scene.actions.values);
+  ASSERT_EQ(read.expected.size(), 1u);
+  EXPECT_EQ(read.expected[0].step, 2);
+  EXPECT_EQ(read.expected[0].particle, 7);
+  EXPECT_EQ(read.expected[0].position_m, scene.expected[0].position_m);
+  ASSERT_EQ(read.pixels.size(), 1u);
+  EXPECT_EQ(read.pixels[0].pixel, 9);
+  EXPECT_EQ(read.pixels[0].rgb, scene.pixels[0].rgb);
+  EXPECT_EQ(read.tolerance_m, 0.003);
+  EXPECT_EQ(read.color_tolerance, 0.04);
+  EXPECT_EQ(read.max_outlier_count, 5);
+}
+
+/// As they were written before steps and colours were stored.
+TEST_F(StoredWarmUp, WithoutAStepIsOfTheFirstSteps) {
+  const WarmUpScene last = Read();
+  std::ofstream(folder_.File("warmup/expected.json"))
+      << R"({"schema": "interlacer.warmup", "schema_version": 1, "tolerance_m": 0.02,
+             "max_outlier_count": 3, "samples": []})";
+  const WarmUpScene first = Read();
+  EXPECT_EQ(first.newest_step, 1);
+  EXPECT_TRUE(first.pixels.empty());
+  EXPECT_EQ(first.actions.row_count, kWarmUpStepCount);
+  EXPECT_NE(first.input.history_actions.values, last.input.history_actions.values);
+  EXPECT_NE(first.actions.values, last.actions.values);
+}
+
+TEST_F(StoredWarmUp, NamesTheFieldThatIsBroken) {
+  for (const auto& [broken, field] :
+       {std::pair(R"("tolerance_m": "much")", "tolerance_m"),
+        std::pair(R"("newest_step": "1")", "newest_step"),
+        std::pair(R"("tolerance_m": 1, "max_outlier_count": 0, "samples": [], "pixels": [])",
+                  "color_tolerance"),
+        std::pair(R"("tolerance_m": 1, "max_outlier_count": 0, "samples": [],
+                     "color_tolerance": 1, "pixels": [{"pixel": 0, "rgb": [0, 0]}])",
+                  "pixels[0].rgb")}) {
+    std::ofstream(folder_.File("warmup/expected.json"))
+        << R"({"schema": "interlacer.warmup", "schema_version": 1, )" << broken << "}";
+    const Status status = ReadWarmUpScene(folder_.path(), FakeMetadata()).status();
+    EXPECT_EQ(status.reason(), reason::CHECKPOINT_INVALID);
+    EXPECT_EQ(status.field(), field);
+  }
 }
 
 }  // namespace
