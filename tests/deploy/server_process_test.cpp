@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -28,15 +29,44 @@ int ActiveCalls(Client* client) {
   return statistics.ok() ? statistics->active_call_count + statistics->queue_length : -1;
 }
 
+/// Steps that the server has computed.
+std::int64_t StepCount(Client* client) {
+  const auto statistics = client->GetStatistics({});
+  return statistics.ok() && statistics->models.size() == 1 ? statistics->models[0].step_count : -1;
+}
+
+/// A table of planned joint values for `interlacer predict`: `row_count` rows of a robot at rest.
+void WriteRestingPlan(const std::string& path, const ModelMetadata& model, int row_count) {
+  const ActionSequence rest = RestingRobot(model, row_count);
+  std::ofstream file(path);
+  for (std::int64_t c = 0; c < rest.column_count; ++c) {
+    file << (c > 0 ? "," : "") << model.action_columns[c].name;
+  }
+  for (std::size_t i = 0; i < rest.values.size(); ++i) {
+    file << (i % rest.column_count > 0 ? "," : "\n") << rest.values[i];
+  }
+  file << "\n";
+}
+
 // fm-16
 TEST(ServerProcess, TheCallOfAKilledClientIsGoneAfterAUnit) {
+  constexpr int kSteps = 100;
+  const TempFolder folder;
   RunningServer server;
   ASSERT_TRUE(server.WaitUntilReady());
   const auto watcher = server.Connect();
-  ChildProcess client({INTERLACER_EXAMPLE_PROGRAM, server.address()});
-  ASSERT_TRUE(Eventually([&] { return ActiveCalls(watcher.get()) == 1; }));
+  WriteRestingPlan(folder.File("rest.csv"), *watcher->GetModelMetadata({}), kSteps);
+  ChildProcess client({INTERLACER_PROGRAM, "predict",
+                       INTERLACER_SOURCE_DIR "/checkpoints/small/warmup/episode", "--server",
+                       server.address(), "--actions", folder.File("rest.csv"), "--steps",
+                       std::to_string(kSteps), "--no-particles", "-o", folder.File("prediction")});
+  ASSERT_TRUE(Eventually([&] { return StepCount(watcher.get()) > 0; })) << client.Err();
+  EXPECT_EQ(ActiveCalls(watcher.get()), 1);
   client.Signal(SIGKILL);
+  const std::int64_t before = StepCount(watcher.get());
+  EXPECT_LT(before, kSteps / 2);
   EXPECT_TRUE(Eventually([&] { return ActiveCalls(watcher.get()) == 0; }, 10));
+  EXPECT_LE(StepCount(watcher.get()), before + 2) << "the unit that ran, and one that had begun";
   EXPECT_TRUE(Eventually(
       [&] { return server.process().Err().find("code=CANCELLED") != std::string::npos; }, 5));
 }
@@ -99,36 +129,69 @@ TEST(ServerProcess, ADeviceThatIsLostEndsItWithCodeSeventy) {
   EXPECT_EQ(server.process().Wait().exit_code, kInternal);
 }
 
-// fm-26
-TEST(ServerProcess, ASignalLetsCallsFinishASecondOneEndsThem) {
-  for (const int signals : {1, 2}) {
-    RunningServer server;
-    ASSERT_TRUE(server.WaitUntilReady());
-    const auto client = server.Connect();
+/// A call whose reader stands still after the first step until it may continue.
+struct CallInFlight {
+  CallInFlight(const RunningServer& server, int step_count) : client(server.Connect()) {
     const ModelMetadata model = *client->GetModelMetadata({});
-    std::atomic<int> steps = 0;
-    auto end = std::async(std::launch::async, [&] {
-      return PredictTable(client.get(), model, 8, [&](const PredictedStep&) {
+    end = std::async(std::launch::async, [this, model, step_count] {
+      return PredictTable(client.get(), model, step_count, [this](const PredictedStep&) {
         ++steps;
+        EXPECT_TRUE(Eventually([this] { return may_continue.load(); }));
         return Status::Ok();
       });
     });
-    ASSERT_TRUE(Eventually([&] { return steps > 0; }));
-    for (int i = 0; i < signals; ++i) {
-      server.process().Signal(SIGTERM);
-      EXPECT_TRUE(
-          Eventually([&] { return server.process().Err().find("draining") != std::string::npos; }));
-    }
-    const Status status = end.get();
-    if (signals == 1) {
-      EXPECT_TRUE(status.ok()) << status.ToString();
-      EXPECT_EQ(steps, 8);
-    }
-    // The second signal may come when all is done.
-    EXPECT_THAT(status.reason(), AnyOf("", reason::DRAINING));
-    const ProcessResult result = server.process().Wait();
-    EXPECT_EQ(result.exit_code, 0) << result.err;
   }
+  bool HasEnded() const {
+    return end.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
+
+  const std::unique_ptr<Client> client;
+  std::atomic<int> steps = 0;
+  std::atomic<bool> may_continue = false;
+  std::future<Status> end;
+};
+
+// fm-26
+TEST(ServerProcess, ASignalLetsCallsFinish) {
+  constexpr int kSteps = 8;
+  RunningServer server;
+  ASSERT_TRUE(server.WaitUntilReady());
+  CallInFlight call(server, kSteps);
+  ASSERT_TRUE(Eventually([&] { return call.steps > 0; }));
+  server.process().Signal(SIGTERM);
+  EXPECT_TRUE(
+      Eventually([&] { return server.process().Err().find("draining") != std::string::npos; }));
+  call.may_continue = true;
+  const Status status = call.end.get();
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(call.steps, kSteps);
+  const ProcessResult result = server.process().Wait();
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+}
+
+/// Long before the time that the first one leaves them is over.
+// fm-26
+TEST(ServerProcess, ASecondSignalEndsCalls) {
+  constexpr int kSteps = 60;
+  RunningServer server("127.0.0.1:0", {"--drain-timeout", "300s", "--slow-reader-timeout", "300s"});
+  ASSERT_TRUE(server.WaitUntilReady());
+  CallInFlight call(server, kSteps);
+  ASSERT_TRUE(Eventually([&] { return call.steps > 0; }));
+  server.process().Signal(SIGTERM);
+  EXPECT_TRUE(
+      Eventually([&] { return server.process().Err().find("draining") != std::string::npos; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_FALSE(call.HasEnded());
+  EXPECT_TRUE(server.process().IsRunning());
+
+  server.process().Signal(SIGTERM);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // it looks every 50 ms
+  call.may_continue = true;
+  const Status status = call.end.get();
+  EXPECT_EQ(status.reason(), reason::DRAINING) << status.ToString();
+  EXPECT_LT(call.steps, kSteps);
+  const ProcessResult result = server.process().Wait(30);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
 }
 
 // fm-26
