@@ -14,8 +14,11 @@
 #include <vector>
 
 #include "common/duration.h"
+#include "data/episode_reader.h"
+#include "data/scene_input.h"
 #include "tests/deploy/running_server.h"
 #include "tests/support/matchers.h"
+#include "tests/support/must.h"
 #include "tests/support/notify_socket.h"
 #include "tests/support/temp_folder.h"
 
@@ -35,15 +38,20 @@ std::int64_t StepCount(Client* client) {
   return statistics.ok() && statistics->models.size() == 1 ? statistics->models[0].step_count : -1;
 }
 
-/// A table of planned joint values for `interlacer predict`: `row_count` rows of a robot at rest.
-void WriteRestingPlan(const std::string& path, const ModelMetadata& model, int row_count) {
-  const ActionSequence rest = RestingRobot(model, row_count);
+/// A table of planned joint values for `interlacer predict`: the robot of an episode stays.
+void WriteRestingPlan(const std::string& path, const std::string& episode,
+                      const ModelMetadata& model, int row_count) {
+  const SceneInput scene =
+      Must(MakeSceneInput(Must(EpisodeReader::Open(episode)), SceneInputOptionsFor(model)));
+  const ActionSequence& history = scene.history_actions;
   std::ofstream file(path);
-  for (std::int64_t c = 0; c < rest.column_count; ++c) {
+  for (std::int64_t c = 0; c < history.column_count; ++c) {
     file << (c > 0 ? "," : "") << model.action_columns[c].name;
   }
-  for (std::size_t i = 0; i < rest.values.size(); ++i) {
-    file << (i % rest.column_count > 0 ? "," : "\n") << rest.values[i];
+  for (int row = 0; row < row_count; ++row) {
+    for (std::int64_t c = 0; c < history.column_count; ++c) {
+      file << (c > 0 ? "," : "\n") << *(history.values.end() - history.column_count + c);
+    }
   }
   file << "\n";
 }
@@ -51,15 +59,15 @@ void WriteRestingPlan(const std::string& path, const ModelMetadata& model, int r
 // fm-16
 TEST(ServerProcess, TheCallOfAKilledClientIsGoneAfterAUnit) {
   constexpr int kSteps = 100;
+  const std::string episode = INTERLACER_SOURCE_DIR "/checkpoints/small/warmup/episode";
   const TempFolder folder;
   RunningServer server;
   ASSERT_TRUE(server.WaitUntilReady());
   const auto watcher = server.Connect();
-  WriteRestingPlan(folder.File("rest.csv"), *watcher->GetModelMetadata({}), kSteps);
-  ChildProcess client({INTERLACER_PROGRAM, "predict",
-                       INTERLACER_SOURCE_DIR "/checkpoints/small/warmup/episode", "--server",
-                       server.address(), "--actions", folder.File("rest.csv"), "--steps",
-                       std::to_string(kSteps), "--no-particles", "-o", folder.File("prediction")});
+  WriteRestingPlan(folder.File("rest.csv"), episode, *watcher->GetModelMetadata({}), kSteps);
+  ChildProcess client({INTERLACER_PROGRAM, "predict", episode, "--server", server.address(),
+                       "--actions", folder.File("rest.csv"), "--steps", std::to_string(kSteps),
+                       "--no-particles", "-o", folder.File("prediction")});
   ASSERT_TRUE(Eventually([&] { return StepCount(watcher.get()) > 0; })) << client.Err();
   EXPECT_EQ(ActiveCalls(watcher.get()), 1);
   client.Signal(SIGKILL);
