@@ -23,6 +23,10 @@ class StepEngine {
 
   CloudTensors Step(const StepInput& input) const;
 
+  /// Attention and feed-forward layers, and how many of them have fused forms.
+  int layer_count() const { return static_cast<int>(layers_.size()); }
+  int fused_count() const { return fused_count_; }
+
  private:
   struct Layer {
     LayerForm form;

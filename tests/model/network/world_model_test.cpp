@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/kernels/cpu_features.h"
 #include "model/engine/step_engine.h"
 #include "tests/model/gradient_check.h"
 #include "tests/model/library_layers.h"
@@ -111,6 +112,12 @@ void ExpectFusedIsLayerByLayer(InterlacerConfig config) {
   EXPECT_LT(RelativeL2(got.positions_m - input.newer.positions_m, expected),
             kBfloat16HostStepTolerance);
   EXPECT_TRUE(at::equal(engine.Step(input).positions_m, got.positions_m));
+  if (!HostCpuFeatures().avx512_bf16) {
+    GTEST_SKIP() << "compared without fused layers, of which this processor has none";
+  }
+  const bool has_messages = config.network.local.kind == LocalLayer::kMessagePassing;
+  EXPECT_EQ(engine.fused_count(),
+            engine.layer_count() - (has_messages ? config.network.block_count : 0));
 }
 
 /// With mechanisms of the attention library as layers.
