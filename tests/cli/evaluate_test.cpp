@@ -90,6 +90,29 @@ TEST_F(Evaluate, CompareHoldsOneResultAgainstItsBaselines) {
   EXPECT_THAT(gate.err, HasSubstr("--fail-if: expected two results or more, got one"));
 }
 
+TEST_F(Evaluate, CompareEndsWithCodeOneWhereARuleIsBroken) {
+  const std::string good = folder_.File("good"), worse = folder_.File("worse");
+  ASSERT_EQ(Run(good, WithModel()).exit_code, 0);
+  auto results = nlohmann::json::parse(FilesOf(good)["results.json"]);
+  nlohmann::json* last = nullptr;
+  for (auto& value : results["values"]) {
+    if (value["subject"] != "model" || value["metric"] != "ssim_wang_rgb_v1") continue;
+    if (value["value"].is_number()) last = &value["value"];
+  }
+  ASSERT_NE(last, nullptr);
+  *last = last->get<double>() - 0.5;
+  fs::create_directory(worse);
+  std::ofstream(worse + "/results.json") << results;
+
+  const Words rule = {"--fail-if", "ssim < -0.01"};
+  const ProcessResult broken = RunVerb({"compare", good, worse, rule[0], rule[1]});
+  EXPECT_EQ(broken.exit_code, 1) << broken.err;
+  EXPECT_THAT(broken.err, HasSubstr("regression: worse, ssim < -0.01"));
+  const ProcessResult kept = RunVerb({"compare", worse, good, rule[0], rule[1]});
+  EXPECT_EQ(kept.exit_code, 0) << kept.err;
+  EXPECT_THAT(kept.err, Not(HasSubstr("regression")));
+}
+
 TEST_F(Evaluate, WhatNeedsNoModelRunsWithoutOne) {
   const std::string out = folder_.File("bare");
   const ProcessResult result = Run(out, {"--subjects", "kinematic,copy_last"});
