@@ -225,6 +225,34 @@ TEST(ServerProcess, ASignalInALoadThatHangsEndsItAtOnce) {
   EXPECT_FALSE(std::filesystem::exists(socket));
 }
 
+ProcessResult Probe(const RunningServer& server, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> words = {INTERLACER_PROGRAM, "probe", server.address()};
+  words.insert(words.end(), more.begin(), more.end());
+  return ChildProcess(words).Wait();
+}
+
+// fm-29
+TEST(ServerProcess, ProbeEndsWithCodeOneUntilItIsReady) {
+  const TempFolder folder;
+  const RunningServer loading(
+      "unix:" + folder.File("socket"), {},
+      {"LD_PRELOAD=" INTERLACER_SLOW_DISK, "INTERLACER_SLOW_FILE=.safetensors"});
+  const auto client = loading.Connect();
+  ASSERT_TRUE(Eventually([&] { return client->GetServerInfo({}).ok(); }));
+  const ProcessResult not_yet = Probe(loading);
+  EXPECT_EQ(not_yet.exit_code, 1) << not_yet.err;
+  EXPECT_EQ(not_yet.out, "not ready\n");
+
+  const RunningServer ready;
+  ASSERT_TRUE(ready.WaitUntilReady());
+  const ProcessResult probed = Probe(ready);
+  EXPECT_EQ(probed.exit_code, 0) << probed.err;
+  EXPECT_EQ(probed.out, "ready\n");
+  const ProcessResult unknown = Probe(ready, {"--service", "nobody"});
+  EXPECT_EQ(unknown.exit_code, 1) << unknown.err;
+  EXPECT_EQ(unknown.out, "not ready\n");
+}
+
 /// Stops one thread of a child for as long as it lives.
 class StoppedThread {
  public:
