@@ -3,13 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
+#include <cstring>
 #include <future>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "tests/server/health_client.h"
 #include "tests/server/rollout_call.h"
+#include "tests/support/raw_http2.h"
+#include "tests/support/temp_folder.h"
 
 namespace interlacer::testing {
 namespace {
@@ -228,13 +233,38 @@ TEST(Address, BeyondLoopbackNeedsInsecure) {
 // fm-28
 TEST(Address, UnixSocketsWork) {
   ServerOptions options = TestServerOptions();
-  options.address = "unix:" + ::testing::TempDir() + "/interlacer_lifecycle_test.sock";
+  const TempFolder folder;
+  options.address = "unix:" + folder.File("socket");
   ServingInProcessServer fixture(options);
   auto stub = v1::InterlacerService::NewStub(
       grpc::CreateChannel(options.address, grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
   v1::GetServerInfoResponse response;
   EXPECT_TRUE(stub->GetServerInfo(&context, {}, &response).ok());
+}
+
+/// Without it nobody learns which methods a server has.
+TEST(Reflection, IsOnForLoopbackAloneUnlessAskedFor) {
+  const std::string list_services("\x3a\x00", 2);  // the field of that name, empty
+  for (const auto& [address, mode, is_on] : {std::tuple("127.0.0.1:0", ReflectionMode::kAuto, true),
+                                             std::tuple("127.0.0.1:0", ReflectionMode::kOff, false),
+                                             std::tuple("0.0.0.0:0", ReflectionMode::kAuto, false),
+                                             std::tuple("0.0.0.0:0", ReflectionMode::kOn, true)}) {
+    ServerOptions options = TestServerOptions();
+    options.address = address;
+    options.insecure = true;
+    options.reflection = mode;
+    const ServingInProcessServer fixture(options);
+    RawHttp2 client(fixture.server->port());
+    const std::uint32_t call =
+        client.Open("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo");
+    client.Data(call, MessagePrefix(2) + list_services, /*is_end=*/true);
+    EXPECT_TRUE(client.WaitForEnd(call));
+    const int code = is_on ? grpc::StatusCode::OK : grpc::StatusCode::UNIMPLEMENTED;
+    EXPECT_EQ(client.Header(call, "grpc-status"), std::to_string(code))
+        << address << ", mode " << static_cast<int>(mode);
+    EXPECT_EQ(client.stream(call).data_bytes > std::strlen(kService), is_on);
+  }
 }
 
 TEST(Information, ServerInfoAndMetadataSayWhatTheModelTakes) {

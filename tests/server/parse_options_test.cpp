@@ -100,6 +100,16 @@ TEST(Options, DurationsAndBytesTakeUnits) {
   EXPECT_EQ(parsed.options.metrics_address, "");
 }
 
+TEST(Options, ReflectionIsAutoOnOrOff) {
+  const auto reflection = [](const Arguments& arguments) {
+    return Must(ParseServerOptions(arguments, {})).options.reflection;
+  };
+  EXPECT_EQ(reflection({"--model=m=/d"}), ReflectionMode::kAuto);
+  EXPECT_EQ(reflection({"--model=m=/d", "--reflection=auto"}), ReflectionMode::kAuto);
+  EXPECT_EQ(reflection({"--model=m=/d", "--reflection=on"}), ReflectionMode::kOn);
+  EXPECT_EQ(reflection({"--model=m=/d", "--reflection=off"}), ReflectionMode::kOff);
+}
+
 TEST(Options, EmptyValuesLeaveTheNextArgumentAlone) {
   for (const auto& [arguments, environment] :
        {std::pair<Arguments, Environment>{{"--metrics-address=", "--model=m=/d"}, {}},
