@@ -53,7 +53,7 @@ struct SceneInput {
   ActionSequence history_actions;
   /// Seed of the draw of particles.
   std::int64_t seed = 0;
-  /// Absent means the model's workspace.
+  /// Absent means the model's workspace. Crops points and scales the network's positions.
   std::optional<Box> workspace;
   std::optional<double> near_m;
   std::optional<double> far_m;

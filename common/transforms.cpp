@@ -150,6 +150,12 @@ double LargestHalfExtent(const Box& box) {
   return largest;
 }
 
+bool HaveOneScale(const Box& a, const Box& b) {
+  constexpr double kMostRatio = 1.1;
+  const auto [shorter_m, longer_m] = std::minmax({LargestHalfExtent(a), LargestHalfExtent(b)});
+  return longer_m <= kMostRatio * shorter_m;
+}
+
 bool Contains(const Box& box, const Vec3f& point_m) {
   for (int axis = 0; axis < 3; ++axis) {
     const double p = point_m[axis];

@@ -34,6 +34,8 @@ double DistanceM(const Vec3d& a_m, const Vec3d& b_m);
 Vec3d BoxCenter(const Box& box);
 /// Half of the longest side; the scale of normalised positions.
 double LargestHalfExtent(const Box& box);
+/// Whether the longest side of one is at most a tenth longer than that of the other.
+bool HaveOneScale(const Box& a, const Box& b);
 bool Contains(const Box& box, const Vec3f& point_m);
 
 }  // namespace interlacer

@@ -245,7 +245,8 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
   verb->add_option("--far", arguments->far_m, "Farthest distance from the camera in use, metres")
       ->check(AboveZero());
   verb->add_option("--workspace", arguments->workspace_m,
-                   "Box in the world frame, metres: x0,y0,z0,x1,y1,z1; default from the points")
+                   "Box in the world frame, metres: x0,y0,z0,x1,y1,z1; with a robot that of the "
+                   "model around the table, by which positions are scaled; default from the points")
       ->delimiter(',')
       ->expected(6);
   verb->add_option("--frame-stride", options.frame_stride, "Every n-th frame")

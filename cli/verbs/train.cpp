@@ -84,6 +84,7 @@ class ProgressObserver : public TrainObserver {
  public:
   ProgressObserver(const VerbContext& context, std::int64_t step_count)
       : context_(context), progress_(context.MakeProgress("train", step_count)) {}
+  void OnNote(const std::string& text) override { context_.Message(text); }
   bool OnStep(const TrainingRecord& record, std::int64_t) override {
     progress_->Update(record.step, "loss " + Digits(record.loss) + " (" + Parts(record) + ")");
     return !context_.stop().stop_requested();

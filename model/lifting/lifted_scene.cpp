@@ -3,10 +3,13 @@
 #include <ATen/Functions.h>
 #include <ATen/core/grad_mode.h>
 
+#include <cmath>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "common/number_text.h"
+#include "common/transforms.h"
 #include "data/robot_agreement.h"
 #include "data/scene_report.h"
 #include "model/lifting/device_lifting.h"
@@ -58,6 +61,23 @@ Status SetHistory(const SceneInput& input, std::shared_ptr<const Robot> robot, L
   if (actions.kind == ActionKind::kNone || actions.row_count == kHistoryLength) return Status();
   return Mismatch(reason::ACTION_SHAPE, "history_actions.row_count", std::to_string(kHistoryLength),
                   std::to_string(actions.row_count));
+}
+
+/// The network sees positions as shares of the workspace (model/network/tokens.h), so another box
+/// is another scale. Without a robot it is not asked.
+void AddWorkspaceFinding(const Box& trained, const LiftedScene& scene,
+                         std::vector<Finding>* findings) {
+  if (scene.action_kind == ActionKind::kNone || HaveOneScale(scene.workspace, trained)) return;
+  const double side_m = 2 * LargestHalfExtent(scene.workspace);
+  const double trained_side_m = 2 * LargestHalfExtent(trained);
+  findings->push_back(
+      {"WORKSPACE_NOT_OF_TRAINING",
+       "the longest side of the workspace is " + NumberText(side_m) + " m, of the model's " +
+           NumberText(trained_side_m) + " m: the network sees the scene " +
+           NumberText(std::round(100 * trained_side_m / side_m) / 100) +
+           " times as large as it is and may be far off; give a box of the model's size around "
+           "the middle of the table",
+       "workspace"});
 }
 
 std::vector<std::int32_t> AttachedLinks(const LiftedScene& scene, std::uint32_t time,
@@ -169,6 +189,8 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
                                 "observations[1]"});
     }
   }
+  scene->workspace = views.region.workspace;
+  AddWorkspaceFinding(metadata.workspace, *scene, &views.findings);
   for (Finding& finding : views.findings) {
     scene->report_.findings.push_back(std::move(finding));
   }
@@ -178,7 +200,6 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
     scene->newest_views_.push_back(*FindView(input.observations.back(), view.camera_name));
   }
   scene->region = views.region;
-  scene->workspace = views.region.workspace;
   scene->renderer =
       RendererForRange(model->config().renderer, static_cast<float>(views.region.near_m),
                        static_cast<float>(views.region.far_m));

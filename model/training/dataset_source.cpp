@@ -8,7 +8,9 @@
 #include <system_error>
 #include <utility>
 
+#include "common/number_text.h"
 #include "common/random.h"
+#include "common/transforms.h"
 #include "data/dataset.h"
 #include "data/episode_joints.h"
 #include "data/episode_reader.h"
@@ -69,6 +71,7 @@ class DatasetSource : public SampleSource {
                        [&](const auto& set) { return !set.splits.at(split).recordings.empty(); });
   }
   std::string robot_folder() const override;
+  std::string note() const override;
 
  private:
   struct WeightedSet {
@@ -286,6 +289,25 @@ std::string DatasetSource::robot_folder() const {
     for (const Recording& recording : set.splits.at(Split::kTrain).recordings) {
       const EpisodeReader& reader = recording.reader;
       if (reader.robot()) return reader.directory() + "/" + reader.manifest().robot->folder;
+    }
+  }
+  return "";
+}
+
+/// A scene of a robot is scaled by its own box, and a checkpoint says by which boxes it was trained
+/// in its configuration alone.
+std::string DatasetSource::note() const {
+  for (const WeightedSet& set : sets_) {
+    for (const Recording& recording : set.splits.at(Split::kTrain).recordings) {
+      const Box& box = recording.reader.manifest().workspace;
+      if (recording.reader.actions().row_count == 0 || HaveOneScale(box, config_.data.workspace)) {
+        continue;
+      }
+      return "the workspace of " + recording.reader.directory() + " is " +
+             NumberText(2 * LargestHalfExtent(box)) + " m at its longest side, that of the model " +
+             NumberText(2 * LargestHalfExtent(config_.data.workspace)) +
+             " m: the network sees places as shares of it. Import with --workspace of the model's "
+             "size, or give data.workspace of the configuration that of the recordings";
     }
   }
   return "";

@@ -45,6 +45,8 @@ class SampleSource {
   virtual bool Has(Split split) const = 0;
   /// The robot folder of the first training episode that has one; empty if none has.
   virtual std::string robot_folder() const = 0;
+  /// What the trainer should tell its user about the episodes; empty for nothing.
+  virtual std::string note() const { return ""; }
 };
 
 /// Reads `datasets`, images at the size of the model's cameras.

@@ -130,6 +130,7 @@ Status TrainingRun::LoadInputs(std::string* common_inputs) {
     INTERLACER_ASSIGN_OR_RETURN(*common_inputs, CommonInputs(options_));
   }
   if (!ranks_->is_first()) return Status::Ok();
+  if (const std::string note = source_->note(); !note.empty()) observer_->OnNote(note);
   // Short episodes and cameras that are none of the model's show in a sequence alone.
   if (options_.overwrite) {
     INTERLACER_RETURN_IF_ERROR(source_->Draw(RequestAt(config_, options_.seed, 0, 0)).status());

@@ -29,6 +29,8 @@ namespace interlacer {
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
+  /// What a user should look at, before the first step.
+  virtual void OnNote(const std::string& /*text*/) {}
   /// Called after every step; returning false stops the run after a checkpoint.
   virtual bool OnStep(const TrainingRecord& record, std::int64_t step_count) = 0;
   virtual void OnValidation(const ValidationRecord& record) = 0;

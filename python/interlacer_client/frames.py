@@ -114,7 +114,8 @@ class SceneFrames:
 
     def __init__(self, model: ModelMetadata, *, seed: int = 0, workspace: Optional[Box] = None,
                  near_m: Optional[float] = None, far_m: Optional[float] = None) -> None:
-        """`seed` draws the particles. Workspace and range stand in place of the model's."""
+        """`seed` draws the particles. Workspace and range stand in place of the model's; positions that the network sees are
+        scaled by the workspace, so it has the model's size (docs/real-data.md)."""
         self.model = model
         self.seed = seed
         self.workspace = workspace

@@ -18,9 +18,15 @@ for name in ("work", "interlacer", "server", "checkpoint"):
 options = parser.parse_args()
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = "checkpoints/small/transfer/recordings.json"
-assert "train --config " + SETTINGS in (ROOT / "docs/real-data.md").read_text()
+PAGE = (ROOT / "docs/real-data.md").read_text()
+assert "train --config " + SETTINGS in PAGE
 CONFIG = json.loads((ROOT / SETTINGS).read_text())
 assert CONFIG["training"]["rollout_steps"][0]["value"] > 0, "the first update predicts steps"
+BOX = json.loads((options.checkpoint / "config.json").read_text())["data"]["workspace"]
+PAGE_BOX = [float(x) for x in re.search(r"--workspace ([-\d.,]+)", PAGE)[1].split(",")]
+for axis in range(3):
+    side_m = PAGE_BOX[axis + 3] - PAGE_BOX[axis]
+    assert abs(side_m - (BOX["max_m"][axis] - BOX["min_m"][axis])) < 1e-9, "the page's box is not of the model's size"
 CONFIG["training"] |= {"step_count": 2, "particle_count": [{"from_step": 0, "value": 1024}], "rays_per_step": 32,
                        "checkpoint_every": 2, "validation_every": 2, "validation_sample_count": 1}
 
@@ -36,9 +42,28 @@ def import_bag(source):
     bag, episode = options.work / (source.name + ".mcap"), options.work / "real" / source.name
     interlacer("export", "mcap", source, "-o", bag)
     report = interlacer("import", "ros2", bag, "-o", episode, "--world-frame", "world", "--robot", source / "robot",
-                        "--joints", "/joint_states", "--commands", "/joint_commands")
+                        "--joints", "/joint_states", "--commands", "/joint_commands", "--workspace",
+                        ",".join(map(str, BOX["min_m"] + BOX["max_m"])))
     assert report["frame_count"] == 16, report
     return episode
+
+
+def widened(episode):
+    """The same recording in a box of twice the width and depth."""
+    wide = options.work / "wide"
+    shutil.copytree(episode, wide, dirs_exist_ok=True)
+    manifest = json.loads((wide / "manifest.json").read_text())
+    for corner in manifest["workspace_m"].values():
+        corner[:2] = [2 * x for x in corner[:2]]
+    (wide / "manifest.json").write_text(json.dumps(manifest))
+    return wide
+
+
+def findings_of(episode, *place):
+    """Reasons of what a prediction of it reports of its scene."""
+    out = options.work / "prediction"
+    interlacer("predict", episode, *place, "--start-step", 3, "--steps", 2, "-o", out, "--force")
+    return [finding["reason"] for finding in json.loads((out / "prediction.json").read_text())["scene_report"]["findings"]]
 
 
 def predict_by_server(episode):
@@ -56,11 +81,12 @@ def predict_by_server(episode):
         assert port, log.read_text()
         address = "127.0.0.1:" + port[1]
         interlacer("probe", address, "--wait", "60s")
-        interlacer("predict", episode, "--server", address, "--start-step", 3, "--steps", 2, "-o", options.work / "prediction")
+        for place in (["--server", address], ["--model", options.work / "run/checkpoint"]):
+            assert "WORKSPACE_NOT_OF_TRAINING" not in findings_of(episode, *place), place
+            assert "WORKSPACE_NOT_OF_TRAINING" in findings_of(widened(episode), *place), place
     finally:
         server.terminate()
         server.wait()
-    assert (options.work / "prediction/prediction.json").is_file()
 
 
 shutil.rmtree(options.work, ignore_errors=True)

@@ -88,6 +88,11 @@ TEST(BoxTest, ValidatesAndMeasures) {
   EXPECT_EQ(ValidateBox({{0, 0, 0}, {1, 0, 1}}, 10).field(), "workspace.y");
   ExpectNear(BoxCenter(box), {0, 0.5, 2});
   EXPECT_EQ(LargestHalfExtent(box), 2);
+  EXPECT_TRUE(HaveOneScale(box, {{3, 0, 0}, {7.3, 1, 1}}));  // 4.3 m instead of 4
+  for (const double side_m : {3.5, 4.5}) {
+    const Box other{{0, 0, 0}, {1, side_m, 1}};
+    EXPECT_FALSE(HaveOneScale(box, other) || HaveOneScale(other, box)) << side_m;
+  }
   EXPECT_TRUE(Contains(box, {-1, 0, 4}));
   EXPECT_FALSE(Contains(box, {0, 0, std::numeric_limits<float>::quiet_NaN()}));
 }

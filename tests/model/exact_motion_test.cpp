@@ -367,6 +367,36 @@ TEST_F(ExactMotion, ARobotThatTheModelWasNotTrainedWithIsReported) {
                                      HasSubstr("'two_plates_again'")));
 }
 
+TEST_F(ExactMotion, AWorkspaceOfAnotherSizeThanTheModelsIsReported) {
+  const auto predictor = SaveAndLoad(TwoPlates());
+  const Box of_model = predictor->metadata().workspace;
+  const auto findings = [&](const std::optional<Box>& workspace, bool has_robot = true) {
+    SceneInput input = PlateScene();
+    input.workspace = workspace;
+    if (!has_robot) input.history_actions = {}, input.robot = nullptr;
+    const auto scene = Must(predictor->Lift(input));
+    std::string found;
+    for (const Finding& finding : scene->report().findings) {
+      if (finding.reason == "WORKSPACE_NOT_OF_TRAINING")
+        found += finding.field + ": " + finding.message;
+    }
+    return found;
+  };
+  const Box doubled{{2 * of_model.min_m[0], 2 * of_model.min_m[1], of_model.min_m[2]},
+                    {2 * of_model.max_m[0], 2 * of_model.max_m[1], of_model.max_m[2]}};
+  Box elsewhere = of_model, flatter = of_model;
+  elsewhere.min_m[0] -= 0.1, elsewhere.max_m[0] -= 0.1;
+  flatter.max_m[2] = 0.4;  // the longest side counts
+  EXPECT_EQ(findings(std::nullopt), "");
+  EXPECT_EQ(findings(of_model), "");
+  EXPECT_EQ(findings(elsewhere), "");
+  EXPECT_EQ(findings(flatter), "");
+  EXPECT_THAT(findings(doubled),
+              AllOf(HasSubstr("workspace: "), HasSubstr("is 3 m, of the model's 1.5 m"),
+                    HasSubstr("0.5 times as large"), HasSubstr("the middle of the table")));
+  EXPECT_EQ(findings(doubled, /*has_robot=*/false), "");  // nothing asks the network
+}
+
 TEST_F(ExactMotion, ARobotThatIsNotWhereItsJointsSayIsReported) {
   const auto predictor = SaveAndLoad(PlatesOfBodies());
   const auto robot_findings = [&](double height_m) {

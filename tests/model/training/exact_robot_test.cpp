@@ -100,6 +100,19 @@ TEST_F(ExactRobotTraining, SamplesHoldPosesAndAttachments) {
   EXPECT_TRUE(Draw(learned).newer.links.empty());
 }
 
+TEST_F(ExactRobotTraining, EpisodesOfAnotherWorkspaceThanTheModelsAreSaid) {
+  CountingObserver observer;
+  TrainOptions options = ExactOptions("run", 1, plates_);
+  Must(Train(options, &observer));
+  ASSERT_EQ(observer.notes.size(), 1u);
+  EXPECT_THAT(observer.notes[0],
+              AllOf(HasSubstr(plates_ + " is 2 m"), HasSubstr("1.5 m"), HasSubstr("--workspace")));
+
+  options.config.model.data.workspace = {{-1, -1, -0.1}, {1, 1, 1}};
+  const auto source = Must(MakeDatasetSource(options.config.model, options.datasets, 0));
+  EXPECT_EQ(source->note(), "");
+}
+
 TEST_F(ExactRobotTraining, JointsAreTakenByNameWhateverOrderTheTablesHave) {
   const std::string reversed =
       testing::WritePlateEpisode(root_ + "/reversed", true, testing::PlateColumns::kReversed);

@@ -25,7 +25,9 @@ class CountingObserver : public TrainObserver {
     EXPECT_GT(record.cpu_seconds, 0);
     return record.step < stop_after_;
   }
+  void OnNote(const std::string& text) override { notes.push_back(text); }
   void OnValidation(const ValidationRecord& record) override { validations.push_back(record); }
+  std::vector<std::string> notes;
   std::vector<double> losses;
   std::vector<ValidationRecord> validations;
 
