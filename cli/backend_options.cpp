@@ -44,8 +44,8 @@ void AddBackendOptions(CLI::App* verb, BackendOptions* options) {
   CLI::Option* model =
       verb->add_option("--model", options->model_dir,
                        "Checkpoint folder to predict with; default a shipped one that fits");
-  CLI::Option* server =
-      verb->add_option("--server", options->server, "Server to predict with, host:port");
+  CLI::Option* server = verb->add_option("--server", options->server,
+                                         "Server to predict with, host:port or unix:PATH");
   model->excludes(server);
   verb->add_option("--model-name", options->model_name, "Model of the server; default its first");
   verb->add_option("--device", options->device, "cpu, cuda or auto, with --model")

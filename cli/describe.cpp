@@ -171,8 +171,10 @@ TextRows ToRows(const ModelMetadata& m) {
       {"world frame", m.world_frame_name},
       {"actions", ActionsText(m)},
       {"robot", m.robot_model_name},
-      {"cost", has_cost ? Format("lift %.3f s, step %.3f s, 320x240 view %.3f s", m.ingest_cost_s,
-                                 m.step_cost_s, m.render_cost_s)
+      {"cost", has_cost ? Format("lift %.3f s, step %.3f s, carry %.3f s, 320x240 field view "
+                                 "%.3f s, longest unit %.3f s",
+                                 m.ingest_cost_s, m.step_cost_s, m.carry_cost_s, m.render_cost_s,
+                                 m.longest_unit_s)
                         : std::string("not measured (a server measures it)")},
       {"weights", m.weights_sha256}};
 }

@@ -46,13 +46,18 @@ inline CLI::Validator NumberBetween(double least, double most) {
 /// Steps of a rollout: 10000 of half a second are 83 minutes.
 inline CLI::Validator RolloutSteps(int least) { return NumberBetween(least, 10000); }
 
-/// Parses with `parse` into `target`; an error becomes a usage error with its message.
+/// Parses with `parse` into `target`; an error becomes a usage error with its message, without the
+/// field that begins it: CLI11 puts the option there.
 template <typename T, typename Parse>
 CLI::Validator ParsedInto(T* target, Parse parse) {
   return CLI::Validator(
       [target, parse](const std::string& text) {
         StatusOr<T> parsed = parse(text);
-        if (!parsed.ok()) return parsed.status().message();
+        if (!parsed.ok()) {
+          const std::string& message = parsed.status().message();
+          const std::string field = parsed.status().field() + ": ";
+          return message.starts_with(field) ? message.substr(field.size()) : message;
+        }
         *target = *parsed;
         return std::string();
       },

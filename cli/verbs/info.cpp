@@ -143,8 +143,9 @@ StatusOr<ExitCode> RunInfo(const InfoOptions& options, const VerbContext& contex
   if (!fs::exists(path, error)) {
     if (subject.find(':') != std::string::npos)
       return PrintServer(subject, options.connection, context);
-    return NotFound(reason::FILE_NOT_FOUND,
-                    subject + " is no episode, data set or checkpoint, and no host:port")
+    return NotFound(
+               reason::FILE_NOT_FOUND,
+               subject + " is no episode, data set or checkpoint, and no host:port or unix:PATH")
         .WithField(subject);
   }
   if (fs::exists(path / kManifestFile, error)) return PrintEpisode(subject, context);
@@ -161,7 +162,8 @@ void AddInfo(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb =
       app->add_subcommand("info", "Describe a server, checkpoint, episode or data set");
   const auto options = std::make_shared<InfoOptions>();
-  verb->add_option("subject", options->subject, "host:port, checkpoint, episode or data set")
+  verb->add_option("subject", options->subject,
+                   "host:port or unix:PATH of a server, or a checkpoint, episode or data set")
       ->required();
   AddConnectionOptions(verb, &options->connection);
   verbs->Add(verb, [options](const VerbContext& context) { return RunInfo(*options, context); });

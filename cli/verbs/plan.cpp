@@ -188,8 +188,9 @@ void AddPlan(CLI::App* app, VerbTable* verbs) {
       ->check(CLI::ExistingFile);
   verb->add_option("-o,--output", arguments->output, "Folder to write")->required();
   AddBackendOptions(verb, &arguments->backend);
-  verb->add_option("--fan-out", arguments->other_servers,
-                   "Addresses of more servers with the same weights, which share the candidates")
+  verb->add_option(
+          "--fan-out", arguments->other_servers,
+          "More servers with the same weights (host:port or unix:PATH), which share the candidates")
       ->delimiter(',');
   PlannerOptions& planner = arguments->planner;
   verb->add_option("--start-step", arguments->request.start_step,

@@ -60,7 +60,7 @@ StatusOr<ExitCode> RunProbe(const ProbeOptions& options, const VerbContext& cont
 void AddProbe(CLI::App* app, VerbTable* verbs) {
   CLI::App* verb = app->add_subcommand("probe", "Ask a server whether it is ready: exit 0, 1 or 4");
   const auto options = std::make_shared<ProbeOptions>();
-  verb->add_option("address", options->address, "host:port")->required();
+  verb->add_option("address", options->address, "host:port or unix:PATH")->required();
   verb->add_option("--service", options->service, "Name in the health service")
       ->capture_default_str();
   verb->add_option("--wait", options->wait_s, "Time to wait until it is ready, such as 30s")

@@ -110,7 +110,7 @@ void AddReplay(CLI::App* app, VerbTable* verbs) {
   verb->add_option("file", arguments->file,
                    "Recording of a client, or of a server with --record-dir")
       ->required();
-  verb->add_option("--server", arguments->address, "HOST:PORT or unix:PATH of the server")
+  verb->add_option("--server", arguments->address, "host:port or unix:PATH of the server")
       ->required();
   AddConnectionOptions(verb, &arguments->connection);
   verb->add_flag("--check", arguments->check,

@@ -160,8 +160,8 @@ StatusOr<ExitCode> RunValidate(const ValidateArguments& arguments, const VerbCon
 }  // namespace
 
 void AddValidate(CLI::App* app, VerbTable* verbs) {
-  CLI::App* verb =
-      app->add_subcommand("validate", "Check an episode or a data set: files, units, calibration");
+  CLI::App* verb = app->add_subcommand(
+      "validate", "Check an episode, a data set or a ROS 2 bag: files, units, calibration");
   const auto arguments = std::make_shared<ValidateArguments>();
   verb->add_option("path", arguments->path, "Episode, data set, folder of episodes, or ROS 2 bag")
       ->required();
