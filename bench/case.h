@@ -28,12 +28,16 @@ struct GateResult {
   double error_bound = 0;
   std::string reference = "float64";
   std::optional<double> recall;
+  /// What only the problem itself tells; goes to the parameters of the case.
+  nlohmann::ordered_json params = nlohmann::ordered_json::object();
 
   /// Whether the result is within its bounds; NaN never is.
   bool correct() const { return error <= error_bound && (!recall || *recall == 1.0); }
 };
 
-/// A lower bound of the time, from the roofline: `amount` units at the measured ceiling's rate.
+/// A time to compare with: `amount` units at a rate that was measured in the same run. For bytes
+/// that is the rate of a copy; for dense products that of LibTorch's best matrix product, which is
+/// below what registers reach, so that kernels may be faster.
 struct Floor {
   enum class Kind { kMemoryBytes, kDenseFlops };
   Kind kind = Kind::kMemoryBytes;

@@ -58,7 +58,7 @@ void WriteTimes(const Platform& platform, const Case& item, const PairTiming& ti
     const bool memory = item.floor->kind == Floor::Kind::kMemoryBytes;
     const double floor_ms = 1e3 * item.floor->amount / platform.rate(item.floor->kind, item.dtype);
     (*json)["floor_ms"] = Number(floor_ms);
-    (*json)["floor_kind"] = memory ? platform.memory : "flops";
+    (*json)["floor_kind"] = memory ? platform.memory : "best_matmul";
     (*json)["floor_ratio"] = Number(ours_ms / floor_ms);
   }
 }
@@ -118,6 +118,7 @@ void CheckAndTime(const Platform& platform, const Case& item, const Options& opt
   json["reference"] = gate.reference;
   json["correct"] = outcome->correct;
   json["recall"] = OrNull(gate.recall);
+  json["params"].update(gate.params);
   if (!failure.empty()) json["failure"] = failure;
 
   std::string skipped = item.skipped;

@@ -33,6 +33,7 @@ using attention::Attention;
 using attention::AttentionInputs;
 using attention::MechanismInfo;
 using attention::Way;
+using attention::WayName;
 
 constexpr std::int64_t kLongestDense = 4096;
 /// Number of tokens of the gate's own run in float64.
@@ -47,20 +48,23 @@ struct MechanismProblem {
             attention::LongInputs(info, {.length = options.n, .width = options.d}, options.seed)) {
     inputs.parameters = ValueOrThrow(made.InitialParameters(inputs));
   }
-  torch::Tensor Run(std::optional<Way> way = std::nullopt) const {
+  torch::Tensor Run(std::optional<Way> way = std::nullopt, Way* used = nullptr) const {
     const at::NoGradGuard no_grad;
-    return ValueOrThrow(made.Run(inputs, way));
+    return ValueOrThrow(made.Run(inputs, way, used));
   }
   Attention made;
   AttentionInputs inputs;
 };
 
-/// The way that is taken in float32 against the dense one in float64.
-GateResult Check(const MechanismInfo& info, const Options& options) {
+/// The way that the timed problem takes, in float32 on fewer tokens, where another one might be
+/// chosen, against the dense one in float64.
+GateResult Check(const MechanismProblem& timed, const MechanismInfo& info, const Options& options) {
+  Way way{};
+  timed.Run(std::nullopt, &way);
   Options small = options;
   small.n = std::min(options.n, kGateTokens);
   MechanismProblem problem(info, small);
-  const torch::Tensor got = problem.Run();
+  const torch::Tensor got = problem.Run(way);
   AttentionInputs& inputs = problem.inputs;
   for (torch::Tensor* tensor :
        {&inputs.q, &inputs.k, &inputs.v, &inputs.key_mask, &inputs.positions, &inputs.mask,
@@ -74,6 +78,7 @@ GateResult Check(const MechanismInfo& info, const Options& options) {
   gate.error = RelativeError(got, problem.Run(Way::kDense));
   gate.error_bound = 1e-3;
   gate.reference = "dense in float64, " + std::to_string(small.n) + " tokens";
+  gate.params = {{"way", WayName(way)}};
   return gate;
 }
 
@@ -96,7 +101,7 @@ Case MechanismCase(const MechanismInfo& info, bool has_fast_way, const Options& 
   const bool by_dense = has_fast_way && options.n <= kLongestDense;
   Case item = Against(DescribeMechanism(options, info.name, "way_taken"),
                       by_dense ? "torch_dense" : "torch_sdpa");
-  item.gate = Once([&info, options] { return Check(info, options); });
+  item.gate = Once([problem, &info, options] { return Check(problem(), info, options); });
   item.run_ours = [problem] {
     const MechanismProblem& ready = problem();
     return TimeMs([&ready] { ready.Run(); });
@@ -156,7 +161,7 @@ std::shared_ptr<ChildPeer> StartScipy(const MechanismProblem& problem, std::int3
 Case ScipyCase(const MechanismInfo& info, std::int32_t mechanism, const Options& options) {
   const auto problem = std::make_shared<const MechanismProblem>(info, options);
   Case item = Against(DescribeMechanism(options, info.name, "way_taken"), "scipy");
-  item.gate = Once([&info, options] { return Check(info, options); });
+  item.gate = Once([problem, &info, options] { return Check(*problem, info, options); });
   item.run_ours = [problem] { return TimeMs([&problem] { problem->Run(); }); };
   try {
     const auto child = StartScipy(*problem, mechanism, options);

@@ -16,21 +16,35 @@ constexpr std::int64_t kCheckedTrainParticles = 2048;
 
 /// float32 gradients deviate from float64 by 1e-5 on most inputs and by thousandths on some, as do
 /// those of the eager peer in float32 (a ReLU that rounds across zero would explain it). So ours
-/// may deviate a few times as far as the peer's. The loss must agree to a thousandth of that.
+/// may deviate a few times as far as the peer's, up to what two float32 runs may differ by. The
+/// loss must agree to a thousandth of that.
 constexpr double kGradientBound = 1e-3;
 constexpr double kTwinMargin = 10;
 constexpr double kLossWeight = 1000;
-/// Error bound between two float32 runs, both of which may deviate: over this many steps, since
-/// through each further one a neighbour that rounding chose differently counts for more.
-constexpr double kRivalBound = 3e-2;
-constexpr int kRivalCheckedSteps = 2;
+/// Largest error bound, also that between two float32 runs, both of which may deviate: over this
+/// many steps, since through each further one a neighbour that rounding chose differently counts
+/// for more.
+constexpr double kLargestGradientBound = 3e-2;
+constexpr int kCheckedTrainSteps = 2;
 
 constexpr double kDeviceGradientGoal = 3;
 constexpr double kHostGradientGoal = 5;
 
-/// Checks the loss, and all gradients as one vector, against the eager peer in float64 on the host.
-GateResult CheckGradients(Options options, const ModelDevice& place) {
+/// Sizes of the gate's own sequence.
+Options CheckedSizes(Options options) {
   options.n = std::min(options.n, kCheckedTrainParticles);
+  options.rollout_steps = std::min(options.rollout_steps, kCheckedTrainSteps);
+  return options;
+}
+
+std::string SizesText(const Options& options) {
+  return std::to_string(options.tokens()) + " tokens, " + std::to_string(options.rollout_steps) +
+         (options.rollout_steps == 1 ? " step" : " steps");
+}
+
+/// Checks the loss, and all gradients as one vector, against the eager peer in float64 on the host.
+GateResult CheckGradients(const Options& asked, const ModelDevice& place) {
+  const Options options = CheckedSizes(asked);
   const TrainProblem ours(options, place, LocalLayer::kGrfExact);
   std::vector<CloudTensors> clouds;
   const LossAndGradients got = OurGradients(ours.model.get(), ours.sequence, &clouds);
@@ -48,24 +62,22 @@ GateResult CheckGradients(Options options, const ModelDevice& place) {
   gate.error = std::max(GradientError(got.Flat(), all_expected),
                         kLossWeight * std::fabs(got.loss / expected.loss - 1));
   gate.error_kind = "rel_l2 of all gradients, direction and bias; 1000 x loss";
-  gate.error_bound = std::max(kGradientBound, kTwinMargin * twin_error);
-  gate.reference =
-      "float64 autograd of the eager twin, " + std::to_string(options.tokens()) + " tokens";
+  gate.error_bound = GradientBound(twin_error);
+  gate.reference = "float64 autograd of the eager twin, " + SizesText(options);
   return gate;
 }
 
 /// Checks our message passing, which has no eager peer, against itself on the host.
-GateResult CheckRivalGradients(Options options, const ModelDevice& place) {
-  options.n = std::min(options.n, kCheckedTrainParticles);
-  options.rollout_steps = std::min(options.rollout_steps, kRivalCheckedSteps);
+GateResult CheckRivalGradients(const Options& asked, const ModelDevice& place) {
+  const Options options = CheckedSizes(asked);
   const TrainProblem rival(options, place, LocalLayer::kMessagePassing);
   const torch::Tensor got = OurGradients(rival.model.get(), rival.sequence).Flat();
   GateResult gate;
   const TrainProblem host(options, {}, LocalLayer::kMessagePassing);
   gate.error = GradientError(got, OurGradients(host.model.get(), host.sequence).Flat());
   gate.error_kind = "rel_l2 of all gradients, direction and bias";
-  gate.error_bound = kRivalBound;
-  gate.reference = "the peer on the host, " + std::to_string(options.tokens()) + " tokens";
+  gate.error_bound = kLargestGradientBound;
+  gate.reference = "the peer on the host, " + SizesText(options);
   return gate;
 }
 
@@ -96,6 +108,10 @@ Case MakeTrainBase(const Options& options, const ModelDevice& place) {
 }
 
 }  // namespace
+
+double GradientBound(double twin_error) {
+  return std::clamp(kTwinMargin * twin_error, kGradientBound, kLargestGradientBound);
+}
 
 TrainProblem::TrainProblem(const Options& options, const ModelDevice& place, LocalLayer local)
     : model(MakeModel(options, local, place)),

@@ -1,7 +1,7 @@
 #pragma once
 
 /// Loss and gradients of a training sequence: the problem, our implementation and LibTorch's peers
-/// on the same device.
+/// on the same device. The gate checks a sequence of at most two steps, whatever is timed.
 
 #include <functional>
 #include <memory>
@@ -21,6 +21,10 @@ struct TrainProblem {
   std::shared_ptr<WorldModel> model;
   Sequence sequence;
 };
+
+/// How far our gradients may be from those in float64, relative, where a float32 twin is
+/// `twin_error` from them: ten times as far, at least 0.001 and at most 0.03. NaN for NaN.
+double GradientBound(double twin_error);
 
 struct TrainStage {
   Case base;  ///< our implementation, without a peer

@@ -1,7 +1,14 @@
 /// The gates of the model's stages by the way of a device, with the kernels on the CPU: a step and
-/// a training sequence agree with the float64 twin, and every peer in C++ runs.
+/// a training sequence agree with the float64 twin, and every peer in C++ runs. And what the gates
+/// of gradients and mechanisms let pass.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "bench/device/model/model_stages.h"
+#include "bench/host_platform.h"
+#include "bench/stages/train_step.h"
 #include "bench/stages/update.h"
 #include "tests/bench/emulated_gates.h"
 #include "tests/model/emulated_device.h"
@@ -59,6 +66,37 @@ TEST(DeviceModelGates, TrainingSequence) {
   AddTrainPeers(options, &stage);
   EXPECT_EQ(stage.cases.size(), 5u);
   ExpectGatesPass(stage.cases, options);
+}
+
+TEST(TrainGate, TheBoundFollowsTheTwinUpToAFewHundredths) {
+  EXPECT_EQ(GradientBound(0), 1e-3);
+  EXPECT_DOUBLE_EQ(GradientBound(1e-3), 1e-2);
+  EXPECT_EQ(GradientBound(0.2), 3e-2) << "a twin that is far off excuses nothing";
+  EXPECT_TRUE(std::isnan(GradientBound(std::numeric_limits<double>::quiet_NaN())));
+}
+
+TEST(TrainGate, ChecksTwoStepsOfTheManyThatAreTimed) {
+  Options options = Small();
+  options.rollout_steps = 6;
+  const TrainStage stage = MakeTrainStage(options, ModelDevice{});
+  const GateResult gate = stage.base.gate();
+  EXPECT_EQ(gate.reference, "float64 autograd of the eager twin, 128 tokens, 2 steps");
+  EXPECT_LE(gate.error_bound, 3e-2);
+  EXPECT_EQ(stage.problem().sequence.steps(), 6);
+}
+
+TEST(MechanismGate, ChecksTheWayThatIsTimed) {
+  Options options = Small();
+  options.n = 4096;  // up to 256 tokens the dense way is taken
+  options.d = 8;
+  const std::vector<Case> cases = MakeMechanismCases(options);
+  const auto item = std::find_if(cases.begin(), cases.end(), [](const Case& one) {
+    return one.name == "mechanisms/linear_causal/4096/d8/f32/torch_dense";
+  });
+  ASSERT_NE(item, cases.end());
+  const GateResult gate = item->gate();
+  EXPECT_TRUE(gate.correct()) << gate.error;
+  EXPECT_EQ(gate.params["way"], "features");
 }
 
 TEST(DeviceModelGates, TrainingUpdate) {

@@ -100,6 +100,19 @@ TEST(RunCase, AMissingOrFailingPeerIsSkippedAndOursTimed) {
   }
 }
 
+TEST(RunCase, WhatTheGateFindsOutOfTheProblemStandsAmongTheParameters) {
+  Counts counts;
+  Case item = MakeCase(&counts, 0);
+  item.params = {{"asked", 1}};
+  item.gate = [gate = item.gate] {
+    GateResult result = gate();
+    result.params = {{"way", "fastmult"}};
+    return result;
+  };
+  const Outcome outcome = RunCase(kHere, item, OneRound());
+  EXPECT_EQ(outcome.json["params"].dump(), R"({"asked":1,"way":"fastmult"})");
+}
+
 TEST(RunCase, TheGateOptionAsksForAShareOfTheGoal) {
   Counts counts;
   Options options = OneRound();
