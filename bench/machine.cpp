@@ -6,10 +6,12 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <sstream>
 #include <thread>
 
+#include "bench/revision.h"
 #include "common/version.h"
 
 namespace interlacer::bench {
@@ -72,13 +74,9 @@ std::string SourceDir() {
 }
 
 std::string GitRevision() {
+  if (std::size(kBuiltRevision) > 1) return kBuiltRevision;
   const char* const told = std::getenv("BENCH_REVISION");
-  if (told != nullptr && *told != 0) return told;
-  const std::string git = "git -C '" + SourceDir() + "' ";
-  const std::string revision = RunForLine(git + "rev-parse --short=12 HEAD 2>/dev/null");
-  if (revision.empty()) return "unknown";
-  const bool changed = !RunForLine(git + "status --porcelain -uno 2>/dev/null").empty();
-  return revision + (changed ? "+changes" : "");
+  return told != nullptr && *told != 0 ? told : "unknown";
 }
 
 std::string TimeUtc() {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The origin of a result: machine, versions, revision, time. Reads /proc and asks git. Threads:
-/// may run together.
+/// The origin of a result: machine, versions, revision, time. Reads /proc. Threads: may run
+/// together.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -15,8 +15,9 @@ nlohmann::ordered_json DescribeVersions();
 /// Source tree with the peers' scripts: that of the build, or BENCH_SOURCE_DIR for a program that
 /// was built elsewhere.
 std::string SourceDir();
-/// Revision of the source tree of this program, with "+changes" if it was modified; else
-/// BENCH_REVISION from the environment, for a tree without history; else "unknown".
+/// Revision that this program was built of, with "+changes" if the tree was modified; else
+/// BENCH_REVISION from the environment, for a tree without history; else "unknown". The tree may
+/// have gone on since.
 std::string GitRevision();
 /// Current time in ISO 8601 with seconds.
 std::string TimeUtc();

@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
+
+#include "bench/machine.h"
 
 namespace interlacer::bench {
 namespace {
@@ -156,6 +159,17 @@ TEST(RunCase, NoRoundsCheckTheGateAlone) {
   const Outcome outcome = RunCase(kHere, MakeCase(&counts, 0), options);
   EXPECT_TRUE(outcome.correct);
   EXPECT_EQ(counts.ours + counts.peer, 0);
+}
+
+TEST(Origin, TheRevisionIsThatOfTheBuildWhateverTheTreeIsNow) {
+  unsetenv("BENCH_REVISION");
+  const std::string built = GitRevision();
+  setenv("BENCH_SOURCE_DIR", "/nonexistent", 1);
+  EXPECT_EQ(GitRevision(), built);
+  setenv("BENCH_REVISION", "told", 1);
+  EXPECT_EQ(GitRevision(), built == "unknown" ? "told" : built);
+  unsetenv("BENCH_REVISION");
+  unsetenv("BENCH_SOURCE_DIR");
 }
 
 TEST(RunCase, WritesEveryFieldOfTheContractOnOneLine) {
