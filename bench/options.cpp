@@ -54,6 +54,8 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv, int* exit
       "Exit codes: 0 all gates passed, 1 a gate failed or a goal was missed, 2 usage, 3 device or "
       "required peer absent.",
       "interlacer_bench");
+  // Who calls a script that gives options of its own can say otherwise.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--stage", options.stage, "What to measure")
       ->check(CLI::IsMember(std::vector<std::string>(std::begin(kStages), std::end(kStages))));
   app.add_option("--peer", options.peer, "Only this peer (see --list), or none: ours alone");
