@@ -94,26 +94,18 @@ StatusOr<std::vector<ViewScore>> ScoreGeometry(std::span<const SubjectView> subj
   std::optional<NearestPoint> true_index;
   if (!true_points_m.empty()) true_index.emplace(true_points_m);
   std::vector<ViewScore> scores;
-  const auto add_chamfer = [&](std::string_view subject, const std::vector<float>& seen_m,
-                               const char* absence) {
-    std::optional<double> chamfer;
-    if (true_index && !seen_m.empty()) {
-      chamfer = HalfSumM(seen_m, NearestPoint(seen_m), true_points_m, *true_index);
-    }
-    Add(subject, kChamferHalf, chamfer, absence, &scores);
-  };
   for (const SubjectView& view : subjects) {
     if (view.depth == nullptr) continue;
     INTERLACER_ASSIGN_OR_RETURN(const std::optional<double> error, DepthAbsMV1(*view.depth, depth));
     Add(view.subject, kDepthAbs, error, "no pixel with both depths", &scores);
-    if (view.subject != kCopyLast) continue;
-    INTERLACER_ASSIGN_OR_RETURN(const DepthImage before,
-                                CroppedDepth(truth.camera, *view.depth, workspace));
-    add_chamfer(kCopyLast, PointsOf(truth.camera, before), "no earlier or no true point in view");
   }
   for (const SubjectParticles& part : particles) {
     const std::vector<float> seen_m = SeenParticles(part.positions_m, truth.camera, *part.z_buffer);
-    add_chamfer(part.subject, seen_m, "no particle or no true point in view");
+    std::optional<double> chamfer;
+    if (true_index && !seen_m.empty()) {
+      chamfer = HalfSumM(seen_m, NearestPoint(seen_m), true_points_m, *true_index);
+    }
+    Add(part.subject, kChamferHalf, chamfer, "no particle or no true point in view", &scores);
   }
   return scores;
 }

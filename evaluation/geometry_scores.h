@@ -9,8 +9,9 @@
 ///                      particles that the camera sees to the true points, and back. True points
 ///                      are the valid depth pixels inside the workspace; a particle is seen when it
 ///                      projects into the image at most 2 cm behind the z-buffer of all particles
-/// A score that does not exist is null with a reason. Pure functions, thread-safe.
-/// Errors: INVALID_ARGUMENT IMAGE_SIZE_MISMATCH, SHAPE_MISMATCH.
+/// Before anything moves a Chamfer distance is what sampling leaves: true points are the pixels of
+/// one view, particles a draw from all. A score that does not exist is null with a reason. Pure
+/// functions, thread-safe. Errors: INVALID_ARGUMENT IMAGE_SIZE_MISMATCH, SHAPE_MISMATCH.
 
 #include <span>
 #include <string_view>
@@ -29,8 +30,7 @@ struct SubjectParticles {
   const DepthImage* z_buffer = nullptr;
 };
 
-/// Depth scores of all subjects with a depth image, Chamfer distances of those with particles and
-/// of copy_last, whose particles are the points of its depth image.
+/// Depth scores of all subjects with a depth image, Chamfer distances of those with particles.
 StatusOr<std::vector<ViewScore>> ScoreGeometry(std::span<const SubjectView> subjects,
                                                std::span<const SubjectParticles> particles,
                                                const TrueFrame& truth, const Box& workspace);

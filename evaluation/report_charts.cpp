@@ -145,6 +145,15 @@ HtmlTable SpreadTable(const ReportInput& in) {
   return table;
 }
 
+/// Empty where nothing was scored at step 0.
+std::string SamplingText(const ReportInput& in) {
+  const auto floor = CompareVariants(in.variants, kChamferHalf, 0)[0].mean;
+  if (!floor) return "";
+  return " At step 0, before anything moves, that of " + in.variants[0].name + " is " +
+         ScoreText(floor->mean, MetricDecimals(kChamferHalf)) +
+         " m: what the sampling of particles leaves, and no prediction is rid of.";
+}
+
 bool IsOfPictures(std::string_view metric) {
   return std::find(kPictureMetrics.begin(), kPictureMetrics.end(), metric) != kPictureMetrics.end();
 }
@@ -174,14 +183,12 @@ std::string GeometryHtml(const ReportInput& in) {
     return !IsOfPictures(metric) && !metric.starts_with(kSpreadMetricPrefix);
   });
   if (charts.empty()) return "";
-  return SectionHtml(
-      "Particles and geometry",
-      charts +
-          ParagraphHtml("In metres, smaller is better. Objects that move are those that truly are "
-                        "1 cm or more from their start at some step of the rollout, counted at "
-                        "every step. Depth: mean error of the drawn depth inside the workspace. "
-                        "Chamfer distance: between the particles that a camera sees and the true "
-                        "points of its depth image."));
+  const std::string how =
+      "In metres, smaller is better. Objects that move are those that truly are 1 cm or more from "
+      "their start at some step of the rollout, counted at every step. Depth: mean error of the "
+      "drawn depth inside the workspace. Chamfer distance: between the particles that a camera "
+      "sees and the true points of its depth image.";
+  return SectionHtml("Particles and geometry", charts + ParagraphHtml(how + SamplingText(in)));
 }
 
 std::string DifferencesHtml(const ReportInput& in) {

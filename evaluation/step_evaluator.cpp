@@ -161,7 +161,7 @@ std::map<std::string_view, std::vector<float>> StepEvaluator::ParticlesOf(
   if (start_m_.empty()) return particles;
   if (Wants(kModelSubject) && !step.positions_m.empty())
     particles[kModelSubject] = step.positions_m;
-  if (Wants(kCopyLast)) particles[kCopyLast] = start_m_;
+  if (Wants(kCopyLast) && !task_.is_static) particles[kCopyLast] = start_m_;
   for (const auto& [subject, bodies] : particle_bodies_) {
     const Baseline& baseline = baselines_.at(subject);
     if (!baseline.HasStep(step.step)) continue;
@@ -283,7 +283,6 @@ Status StepEvaluator::ScoreShown(const TargetView& target, const TrueFrame& trut
   std::vector<SubjectParticles> seen;
   std::map<std::string_view, DepthImage> z_buffers;
   for (const auto& [subject, positions_m] : particles) {
-    if (subject == kCopyLast) continue;  // scored by its depth image
     INTERLACER_ASSIGN_OR_RETURN(z_buffers[subject], ZBuffer(truth.camera, positions_m));
     seen.push_back({subject, positions_m, &z_buffers[subject]});
   }

@@ -127,6 +127,12 @@ TEST_F(BaselinesTest, TrueMotionCarriesObjectsAndTheirPhasesAreTold) {
               Value(evaluation, step, kKinematicSubject, kSsimObjects) + 0.05);
     EXPECT_EQ(FindScore(evaluation, "left", step, kCopyLast, ObjectMetric("ghost")), nullptr);
   }
+  // At the start all have the same particles, and the same distance that sampling leaves.
+  EXPECT_GT(Value(evaluation, 0, kCopyLast, kChamferHalf), 0);
+  EXPECT_EQ(Value(evaluation, 0, kOracleMotion, kChamferHalf),
+            Value(evaluation, 0, kCopyLast, kChamferHalf));
+  EXPECT_LT(Value(evaluation, 2, kOracleMotion, kChamferHalf),
+            Value(evaluation, 2, kCopyLast, kChamferHalf));
   // Touched at step 2 of the episode, which is step 1 of the rollout, and let go after it.
   EXPECT_GT(Value(evaluation, 1, kCopyLast, kL2MovedTouched), 0);
   EXPECT_EQ(Value(evaluation, 1, kCopyLast, kL2MovedBefore), -1);

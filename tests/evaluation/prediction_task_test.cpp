@@ -153,6 +153,8 @@ TEST_F(PlaneTaskTest, EvaluationScoresModelAndSplatOfEveryView) {
     EXPECT_THAT(score.reason, HasSubstr("held-out"));
   }
   // No copy_last: nothing moves, and the camera was not observed.
+  EXPECT_TRUE(std::none_of(view->scores.begin(), view->scores.end(),
+                           [](const ViewScore& s) { return s.subject == kCopyLast; }));
   EXPECT_EQ(subjects, (std::vector<std::string>{"model", "kinematic", "reconstruction", "splat"}));
 }
 

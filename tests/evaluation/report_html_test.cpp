@@ -8,6 +8,7 @@
 
 #include "common/image_codec.h"
 #include "evaluation/episode_run.h"
+#include "evaluation/html.h"
 #include "evaluation/scene_view.h"
 #include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"
@@ -84,6 +85,16 @@ TEST(ReportHtml, UnequalLengthsAndNullMetricsLeaveGaps) {
   ExpectSelfContained(page);
   EXPECT_THAT(page, Not(HasSubstr("nan")));
   EXPECT_THAT(page, HasSubstr("\xE2\x80\x93"));
+}
+
+TEST(ReportHtml, SaysWhatSamplingLeavesOfAChamferDistance) {
+  Results results = MakeResults(2, 1);
+  EXPECT_THAT(ReportHtml(InputOf(results)), Not(HasSubstr("sampling of particles")));
+  for (const auto& [step, chamfer_m] : {std::pair{0, 0.0276}, std::pair{1, 0.0281}}) {
+    AddValue(&results, kModelSubject, "episode_0", step, kChamferHalf, chamfer_m);
+  }
+  EXPECT_THAT(ReportHtml(InputOf(results)),
+              HasSubstr("before anything moves, that of model is 0.0276 m"));
 }
 
 // fm-39
