@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <utility>
 
-#include "cli/local_backend.h"
 #include "client/interlacer_client.h"
 #include "client/remote_backend.h"
 #include "common/device.h"
@@ -20,7 +19,8 @@ StatusOr<std::unique_ptr<RolloutBackend>> MakeLocal(const BackendOptions& option
   INTERLACER_ASSIGN_OR_RETURN(predictor_options.device, ParseDeviceRequest(options.device));
   INTERLACER_ASSIGN_OR_RETURN(std::unique_ptr<Predictor> predictor,
                               Predictor::Load(options.model_dir, predictor_options));
-  return std::unique_ptr<RolloutBackend>(std::make_unique<LocalBackend>(std::move(predictor)));
+  return std::unique_ptr<RolloutBackend>(
+      std::make_unique<LocalBackend>(std::move(predictor), options.changes));
 }
 
 StatusOr<std::unique_ptr<RolloutBackend>> MakeRemote(const BackendOptions& options) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/connection_options.h"
+#include "cli/local_backend.h"
 #include "client/rollout_backend.h"
 #include "common/status.h"
 
@@ -22,6 +23,8 @@ struct BackendOptions {
   std::string device = "auto";
   std::string wire_images = "raw";
   ConnectionOptions connection{.deadline_s = 600};
+  /// With --model: that of verbs that score what was recorded or simulated is kAsRecorded.
+  StepChanges changes = StepChanges::kAsServed;
 };
 
 void AddBackendOptions(CLI::App* verb, BackendOptions* options);

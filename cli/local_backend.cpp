@@ -10,11 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "cli/scene_columns.h"
 #include "client/planner/backend_source.h"
 #include "common/camera.h"
 #include "common/duration.h"
 #include "common/image_codec.h"
 #include "common/output_selection.h"
+#include "common/step_changes.h"
 #include "model/rollout_runner.h"
 
 namespace interlacer {
@@ -112,6 +114,8 @@ struct OpenedScene {
   std::shared_ptr<const Scene> scene;
   Box workspace;
   std::int64_t newest_capture_time_ns = 0;
+  ActionSequence history{};
+  std::vector<ActionColumn> columns{};  ///< of its rows; none where any change of them is taken
 };
 
 /// The request's path of what the predictor names, so that a refusal names the same field as a
@@ -138,9 +142,12 @@ Status OfRequest(Status status) {
   return status;
 }
 
-StatusOr<OpenedScene> Open(Predictor* predictor, const SceneInput& input) {
+StatusOr<OpenedScene> Open(Predictor* predictor, StepChanges changes, const SceneInput& input) {
   OpenedScene opened{nullptr, input.workspace.value_or(predictor->metadata().workspace),
-                     NewestCaptureTimeNs(input)};
+                     NewestCaptureTimeNs(input), input.history_actions};
+  if (changes == StepChanges::kAsServed) {
+    opened.columns = cli::ColumnsOfScene(input, predictor->metadata());
+  }
   auto scene = predictor->Lift(input);
   if (!scene.ok()) return OfRequest(scene.status());
   opened.scene = *std::move(scene);
@@ -174,6 +181,9 @@ StatusOr<RolloutSummary> Roll(Predictor* predictor, const OpenedScene& opened,
   StepWriter writer(output, opened.workspace, on_step);
   RolloutRunner runner(predictor, actions, std::move(selected), durations, &writer);
   INTERLACER_RETURN_IF_ERROR(OfRequest(runner.Begin(opened.scene, opened.newest_capture_time_ns)));
+  if (Status status = CheckStepChanges(opened.history, actions, opened.columns); !status.ok()) {
+    return std::move(status).WithFieldPrefix("actions");
+  }
   while (!runner.is_done()) {
     if (stop.stop_requested()) return Cancelled("stopped by the caller");
     INTERLACER_RETURN_IF_ERROR(runner.RunUnit());
@@ -208,8 +218,8 @@ class LocalSource final : public CandidateSource {
 
 }  // namespace
 
-LocalBackend::LocalBackend(std::unique_ptr<Predictor> predictor)
-    : predictor_(std::move(predictor)) {}
+LocalBackend::LocalBackend(std::unique_ptr<Predictor> predictor, StepChanges changes)
+    : predictor_(std::move(predictor)), changes_(changes) {}
 
 StatusOr<RolloutSummary> LocalBackend::Predict(const SceneInput& input,
                                                const ActionSequence& actions,
@@ -219,13 +229,13 @@ StatusOr<RolloutSummary> LocalBackend::Predict(const SceneInput& input,
   OpenedScene opened;
   {
     const StageTimer timer(&durations.lift_s);
-    INTERLACER_ASSIGN_OR_RETURN(opened, Open(predictor_.get(), input));
+    INTERLACER_ASSIGN_OR_RETURN(opened, Open(predictor_.get(), changes_, input));
   }
   return Roll(predictor_.get(), opened, actions, output, on_step, stop, &durations);
 }
 
 StatusOr<std::unique_ptr<CandidateSource>> LocalBackend::OpenScene(SceneInput input) {
-  INTERLACER_ASSIGN_OR_RETURN(OpenedScene opened, Open(predictor_.get(), input));
+  INTERLACER_ASSIGN_OR_RETURN(OpenedScene opened, Open(predictor_.get(), changes_, input));
   return std::unique_ptr<CandidateSource>(
       std::make_unique<LocalSource>(predictor_.get(), std::move(opened)));
 }

@@ -15,9 +15,17 @@
 
 namespace interlacer {
 
+/// What becomes of rows that move a joint farther in a step than commands may ask for
+/// (common/step_changes.h).
+enum class StepChanges {
+  kAsServed,    ///< refused, as by a server
+  kAsRecorded,  ///< taken: motions of recordings and of the simulator have happened
+};
+
 class LocalBackend : public RolloutBackend {
  public:
-  explicit LocalBackend(std::unique_ptr<Predictor> predictor);
+  explicit LocalBackend(std::unique_ptr<Predictor> predictor,
+                        StepChanges changes = StepChanges::kAsServed);
 
   const ModelMetadata& metadata() const override { return predictor_->metadata(); }
   const std::string& device_name() const override { return predictor_->device_name(); }
@@ -30,6 +38,7 @@ class LocalBackend : public RolloutBackend {
 
  private:
   const std::unique_ptr<Predictor> predictor_;
+  const StepChanges changes_;
   const std::string location_ = "local";
 };
 

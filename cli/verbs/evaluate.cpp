@@ -161,6 +161,7 @@ void AddEvaluate(CLI::App* app, VerbTable* verbs) {
       ->required();
   verb->add_option("-o,--output", options->output, "Folder to write")->required();
   AddBackendOptions(verb, &options->backend);
+  options->backend.changes = StepChanges::kAsRecorded;
   AddRenderOption(verb, &options->plan.render_mode);
   AddSpreadOption(verb, &options->plan.measures_spread);
   AddPictureSizeOption(verb, &options->plan.picture_size);

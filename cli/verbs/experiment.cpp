@@ -70,6 +70,7 @@ StatusOr<LoadedModel> LoadModel(const std::string& checkpoint_dir, const std::st
   BackendOptions options;
   options.model_dir = checkpoint_dir;
   options.device = device;
+  options.changes = StepChanges::kAsRecorded;
   LoadedModel model;
   INTERLACER_ASSIGN_OR_RETURN(model.backend, MakeBackend(options));
   model.metadata = ToJson(model.backend->metadata());

@@ -134,6 +134,7 @@ void AddClosedLoopExperiment(CLI::App* experiment, VerbTable* verbs) {
   arguments->options.sim.seed = 45000;
   ClosedLoopOptions& options = arguments->options;
   AddBackendOptions(verb, &arguments->backend);
+  arguments->backend.changes = StepChanges::kAsRecorded;
   verb->add_option("-o,--output", arguments->output, "Folder to write")->required();
   verb->add_option("--scenes", arguments->scene_count, "How many")
       ->capture_default_str()

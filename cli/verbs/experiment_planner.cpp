@@ -114,6 +114,7 @@ void AddPlannerExperiment(CLI::App* experiment, VerbTable* verbs) {
                    "Data set with several motions a scene (interlacer simulate --motions)")
       ->required();
   AddBackendOptions(verb, &arguments->backend);
+  arguments->backend.changes = StepChanges::kAsRecorded;
   verb->add_option("-o,--output", arguments->output, "Folder to write")->required();
   verb->add_option("--split", arguments->split, "Split of the data set")->capture_default_str();
   verb->add_option("--steps", arguments->horizon, "Future steps after which outcomes are compared")

@@ -12,6 +12,7 @@
 #include "cli/option_checks.h"
 #include "cli/output.h"
 #include "cli/prediction_options.h"
+#include "cli/scene_columns.h"
 #include "cli/shipped_models.h"
 #include "cli/verbs/plan_parts.h"
 #include "cli/verbs/verbs.h"

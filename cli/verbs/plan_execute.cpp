@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/describe.h"
+#include "cli/scene_columns.h"
 #include "cli/shipped_models.h"
 #include "cli/verbs/plan_parts.h"
 #include "common/duration.h"

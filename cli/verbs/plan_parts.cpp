@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <numbers>
 #include <utility>
 
 #include "cli/describe.h"
@@ -13,7 +12,6 @@
 #include "common/npy.h"
 #include "data/csv.h"
 #include "data/point_cloud_io.h"
-#include "robots/joint_values.h"
 
 namespace interlacer::cli {
 namespace {
@@ -90,22 +88,6 @@ StatusOr<CostFile> ReadCosts(const std::string& path, const Vec3d& shift_m) {
   });
   if (!costs.ok()) return costs.status().WithFieldPrefix(path);
   return costs;
-}
-
-std::vector<ActionColumn> ColumnsOfScene(const SceneInput& scene, const ModelMetadata& metadata) {
-  if (scene.robot == nullptr) return metadata.action_columns;
-  std::vector<ActionColumn> columns = ActionColumns(*scene.robot, metadata.step_duration_s);
-  for (ActionColumn& column : columns) {
-    constexpr double kTurn = 2 * std::numbers::pi;
-    if (std::isinf(column.min_value)) column.min_value = -kTurn;
-    if (std::isinf(column.max_value)) column.max_value = kTurn;
-    for (const ActionColumn& known : metadata.action_columns) {
-      if (column.max_step_change == 0 && known.name == column.name) {
-        column.max_step_change = known.max_step_change;
-      }
-    }
-  }
-  return columns;
 }
 
 StatusOr<std::vector<double>> Deviations(const PlanArguments& arguments,

@@ -51,10 +51,6 @@ struct PlanArguments {
 /// Points are looked for beside the cost file. Boxes that pick particles are moved by `shift_m`.
 StatusOr<CostFile> ReadCosts(const std::string& path, const Vec3d& shift_m = {});
 
-/// Of the robot whose rows the scene holds. A joint that turns freely is searched one turn either
-/// way.
-std::vector<ActionColumn> ColumnsOfScene(const SceneInput& scene, const ModelMetadata& metadata);
-
 /// A share of each column's range, zero for joints that are not to move.
 StatusOr<std::vector<double>> Deviations(const PlanArguments& arguments,
                                          const std::vector<ActionColumn>& columns);

@@ -6,6 +6,7 @@
 
 #include "common/duration.h"
 #include "common/number_text.h"
+#include "common/step_changes.h"
 #include "server/convert/actions.h"
 #include "server/convert/output_options.h"
 
@@ -135,7 +136,7 @@ StatusOr<ActionSequence> ReadActions(const wire::ActionSequence& sequence, const
                     std::string(KindName(history.kind)) + ", as in the history",
                     KindName(actions->kind));
   }
-  if (Status status = CheckStepChanges(history, *actions, metadata); !status.ok()) {
+  if (Status status = CheckStepChanges(history, *actions, metadata.action_columns); !status.ok()) {
     return std::move(status).WithFieldPrefix(field);
   }
   return actions;

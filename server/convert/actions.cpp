@@ -10,13 +10,12 @@
 #include "common/joint_limits.h"
 #include "common/number_text.h"
 #include "common/scene_limits.h"
+#include "common/step_changes.h"
 #include "common/values_of_bytes.h"
 
 namespace interlacer {
 namespace {
 
-/// Tolerance for limits that were rounded to float32 on the wire.
-constexpr double kFloatRounding = 1e-6;
 constexpr double kTurnsRad[] = {-2 * std::numbers::pi, 2 * std::numbers::pi};
 
 std::int64_t ExpectedColumns(ActionKind kind, const ModelMetadata& metadata) {
@@ -55,11 +54,6 @@ Status CheckFinite(const ActionSequence& actions) {
                         CellText(i / actions.column_count, i % actions.column_count));
   }
   return Status::Ok();
-}
-
-/// What would help where a joint turns past one turn and a driver does not say so.
-const char* WrapHint(const ActionColumn& column, bool is_wrapped) {
-  return column.unit == ActionUnit::kRadians && is_wrapped ? " (wrapped to one turn?)" : "";
 }
 
 Status CheckRanges(const ActionSequence& actions, const ModelMetadata& metadata) {
@@ -132,29 +126,6 @@ StatusOr<ActionSequence> ToActionSequence(const wire::ActionSequence& sequence,
   if (status.ok()) status = is_joints ? CheckRanges(actions, metadata) : CheckCoordinates(actions);
   if (!status.ok()) return std::move(status).WithFieldPrefix(field);
   return actions;
-}
-
-Status CheckStepChanges(const ActionSequence& history, const ActionSequence& actions,
-                        const ModelMetadata& metadata) {
-  if (actions.kind != ActionKind::kJointPositions || history.row_count == 0) return Status::Ok();
-  const std::int64_t columns = actions.column_count;
-  const float* previous = history.values.data() + (history.row_count - 1) * columns;
-  for (std::int64_t row = 0; row < actions.row_count; ++row) {
-    const float* current = actions.values.data() + row * columns;
-    for (std::int64_t c = 0; c < columns; ++c) {
-      const ActionColumn& column = metadata.action_columns[c];
-      const double change = std::abs(double{current[c]} - double{previous[c]});
-      if (column.max_step_change > 0 && change > column.max_step_change + kFloatRounding) {
-        return Mismatch(
-            reason::ACTION_OUT_OF_RANGE, "joint_positions.values_f32le",
-            column.name + " changes by at most " + std::to_string(column.max_step_change),
-            std::to_string(change) + " at " + CellText(row, c) +
-                WrapHint(column, change > std::numbers::pi));
-      }
-    }
-    previous = current;
-  }
-  return Status::Ok();
 }
 
 }  // namespace interlacer

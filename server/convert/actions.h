@@ -20,8 +20,4 @@ const char* KindName(ActionKind kind);
 StatusOr<ActionSequence> ToActionSequence(const wire::ActionSequence& sequence,
                                           const ModelMetadata& metadata);
 
-/// Checks the change from row to row, over the history's last row and the plan; joints only.
-Status CheckStepChanges(const ActionSequence& history, const ActionSequence& actions,
-                        const ModelMetadata& metadata);
-
 }  // namespace interlacer

@@ -118,6 +118,47 @@ TEST(LocalBackend, ViewsAreWholeAndQuantised) {
   EXPECT_FLOAT_EQ(answer.steps[0].views[1].depth.pixels_m[32], 1.507f);
 }
 
+/// Of the fake model's first joint; it may change by 1.5 rad in a step.
+ActionSequence FirstJoint(float first, float second) {
+  return {ActionKind::kJointPositions, 2, 3, {first, 0, 0, second, 0, 0}};
+}
+
+Status PredictRows(LocalBackend* backend, const ActionSequence& actions) {
+  return backend
+      ->Predict(FakeSceneInput(backend->metadata()), actions, {},
+                [](const PredictedStep&) { return Status::Ok(); }, {})
+      .status();
+}
+
+TEST(LocalBackend, RefusesRowsThatMoveAJointFasterThanItMay) {
+  LocalBackend backend = GridBackend();
+  EXPECT_TRUE(PredictRows(&backend, FirstJoint(1.5f, 0)).ok());
+  EXPECT_TRUE(PredictRows(&backend, FirstJoint(-1.25f, 0.25f)).ok());
+  const Status first = PredictRows(&backend, FirstJoint(1.75f, 1.75f));
+  EXPECT_EQ(first.reason(), reason::ACTION_OUT_OF_RANGE);
+  EXPECT_EQ(first.field(), "actions.joint_positions.values_f32le");
+  EXPECT_EQ(first.metadata().at("expected"), "joint_1_rad changes by at most 1.500000");
+  EXPECT_EQ(first.metadata().at("got"), "1.750000 at row 0, column 0");
+  const Status second = PredictRows(&backend, FirstJoint(-1.25f, 0.5f));
+  EXPECT_EQ(second.metadata().at("got"), "1.750000 at row 1, column 0");
+  const Status turned = PredictRows(&backend, FirstJoint(1.5f, -2));
+  EXPECT_EQ(turned.metadata().at("got"), "3.500000 at row 1, column 0 (wrapped to one turn?)");
+}
+
+TEST(LocalBackend, CandidatesAreHeldToTheSameSpeeds) {
+  LocalBackend backend = GridBackend();
+  const auto scene = *backend.OpenScene(FakeSceneInput(backend.metadata()));
+  const std::vector<PlanRows> candidates = {{1, 3, {1.75, 0, 0}}};
+  const Status status =
+      scene->Predict(candidates, {}, [](const CandidateOutcome&) { return Status::Ok(); }, {});
+  EXPECT_EQ(status.reason(), reason::ACTION_OUT_OF_RANGE);
+}
+
+TEST(LocalBackend, TakesMotionsThatHaveHappenedAsTheyAre) {
+  LocalBackend backend(std::make_unique<FakePredictor>(), StepChanges::kAsRecorded);
+  EXPECT_TRUE(PredictRows(&backend, FirstJoint(1.75f, -1.75f)).ok());
+}
+
 TEST(LocalBackend, ErrorsOfTheCallbackEndTheRollout) {
   LocalBackend backend = GridBackend();
   int steps = 0;

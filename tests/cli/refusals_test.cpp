@@ -73,6 +73,7 @@ const BadRequest kBadRequests[] = {
     {"measured rows", [](Request* r) { r->scene.history_actions = {}; }},
     {"planned joint NaN", [](Request* r) { r->actions.values[0] = std::nanf(""); }},
     {"planned joint in degrees", [](Request* r) { r->actions.values[0] = 90; }},
+    {"planned joint beyond its speed", [](Request* r) { r->actions.values[0] += 1.25f; }},
     {"columns",
      [](Request* r) {
        --r->actions.column_count;

@@ -14,6 +14,7 @@
 #include "common/image_codec.h"
 #include "common/json.h"
 #include "common/npy.h"
+#include "common/step_changes.h"
 #include "data/csv.h"
 #include "data/importers/apc.h"
 #include "data/importers/intrinsics.h"
@@ -89,7 +90,9 @@ bool Admit(v1::PredictRolloutRequest request) {
   const Status decoded = DecodeSceneInput(scene, payloads, metadata, false, &plain);
   ExpectExplained(decoded);
   if (decoded.ok()) ExpectSoundScene(plain, metadata);
-  if (actions.ok()) ExpectExplained(CheckStepChanges(checked->history_actions, *actions, metadata));
+  if (actions.ok()) {
+    ExpectExplained(CheckStepChanges(checked->history_actions, *actions, metadata.action_columns));
+  }
   return output.ok() && actions.ok() && decoded.ok();
 }
 
