@@ -243,12 +243,16 @@ class WalkSumMask : public Mask {
 ///   neighbors  exp(q_u k_v / sqrt d) over neighbours
 ///   product    scores times rwgnk's mask, the product of the kernels of tokens and of the graph
 /// All walks of up to so many hops are summed, or over neighbours some are drawn; through those no
-/// gradient flows to queries and keys, but for that of their scores.
+/// gradient flows to queries and keys, but for that of their scores. Products with the sum of all
+/// walks do not show the lengths of its rows: with walk_alpha those have the dense way alone.
 class DynamicWalks : public Mechanism {
  public:
   explicit DynamicWalks(const Options& options) : options_(options), scores_(options) {}
 
-  std::vector<Way> Ways() const override { return {Way::kDense, Way::kFastmult}; }
+  std::vector<Way> Ways() const override {
+    if (options_.Real("walk_alpha") > 0 && !IsDrawn()) return {Way::kDense};
+    return {Way::kDense, Way::kFastmult};
+  }
 
   NamedTensors InitialParameters(const AttentionInputs& inputs) const override {
     NamedTensors parameters = scores_.InitialParameters(inputs);
@@ -317,8 +321,9 @@ class DynamicWalks : public Mechanism {
     const MaskPairs hops = HopProbabilities(placed);
     const torch::Tensor exponents =
         at::arange(options_.Int("hops") + 1, base.options().requires_grad(false));
-    return Combined(DrawnTerms(*hops.pattern, hops.values, walks, seeds),
-                    at::pow(base.squeeze(2), exponents.unsqueeze(0)));
+    return DividedByLengths(Combined(DrawnTerms(*hops.pattern, hops.values, walks, seeds),
+                                     at::pow(base.squeeze(2), exponents.unsqueeze(0))),
+                            options_.Real("walk_alpha"));
   }
 
   torch::Tensor DenseMaskOf(const AttentionInputs& placed, const torch::Tensor& base) const {
@@ -354,7 +359,8 @@ class DynamicWalks : public Mechanism {
       power = base * at::matmul(power, hops);
       psi = psi + power;
     }
-    return psi;
+    const double alpha = options_.Real("walk_alpha");
+    return alpha > 0 ? psi * at::pow((psi * psi).sum(2, true), -0.5 * alpha) : psi;
   }
 
   /// The masked attention matrix acts through features, and is never there as a whole.
@@ -485,6 +491,9 @@ std::vector<MechanismInfo> GraphLayerMechanisms() {
       Number("lambda", 1, 0, 1, "initial weight of a hop"),
       Number("halt_probability", 0, 0, 0.999, "p: hops count (1 - p)^e"),
       Number("alpha", 1, 0, 1, "product: vectors of rwgnk are divided by their length^alpha"),
+      Number("walk_alpha", 0, 0, 1,
+             "vectors of the walks themselves are divided by their length^walk_alpha, which only "
+             "drawn ones have a fast way for"),
       Word("estimator", {"exact", "sampled"},
            "all walks, or a sample: over neighbours drawn by the probabilities of hops, anew as "
            "redraw_every says; product: of rwgnk's"),

@@ -32,6 +32,9 @@ Graph SymmetricGraphOf(const Options& options, const AttentionInputs& inputs);
 
 std::vector<OptionSpec> WalkOptions(std::int64_t walks, std::int64_t hops, double halt_probability);
 
+/// Rows of Psi, of which none is all 0, over their length^alpha.
+MaskPairs DividedByLengths(MaskPairs psi, double alpha);
+
 /// RWGNK: rows Psi(h) = sum over e <= hops of (lambda (1 - p))^e (P^e)_h, P = Deg^-1 Adj, divided
 /// by their length^alpha; M = Psi Psi^T. A token without neighbours has the unit vector.
 std::vector<OptionSpec> FrequencyOptions();

@@ -263,6 +263,16 @@ NamedTensors FrequencyParameters(const Options& options, const AttentionInputs& 
   return {{"lambda", PerHead(inputs, options.Real("lambda"))}};
 }
 
+MaskPairs DividedByLengths(MaskPairs psi, double alpha) {
+  if (alpha == 0) return psi;
+  const torch::Tensor rows = RowsOf(*psi.pattern);
+  const torch::Tensor lengths =
+      at::zeros({psi.values.size(0), psi.pattern->rows}, psi.values.options().requires_grad(false))
+          .index_add(1, rows, psi.values * psi.values);
+  psi.values = psi.values * at::pow(lengths, -0.5 * alpha).index_select(1, rows);
+  return psi;
+}
+
 MaskPtr FrequencyMask(const Options& options, const AttentionInputs& inputs) {
   const WalkTerms terms = KeptTerms(inputs, "walks", SeedOf(options, inputs), [&] {
     const Graph hops =
@@ -284,15 +294,9 @@ MaskPtr FrequencyMask(const Options& options, const AttentionInputs& inputs) {
       inputs.parameters.at("lambda").abs() * (1 - options.Real("halt_probability"));
   const torch::Tensor exponents =
       at::arange(options.Int("hops") + 1, base.options().requires_grad(false));
-  MaskPairs psi = Combined(terms, at::pow(base.unsqueeze(1), exponents.unsqueeze(0)));
-  if (options.Real("alpha") > 0) {
-    const torch::Tensor rows = RowsOf(*psi.pattern);
-    // Every row holds its own token with weight 1: no length is 0.
-    const torch::Tensor lengths = at::zeros({psi.values.size(0), psi.pattern->rows},
-                                            psi.values.options().requires_grad(false))
-                                      .index_add(1, rows, psi.values * psi.values);
-    psi.values = psi.values * at::pow(lengths, -0.5 * options.Real("alpha")).index_select(1, rows);
-  }
+  // Every row holds its own token with weight 1.
+  const MaskPairs psi = DividedByLengths(
+      Combined(terms, at::pow(base.unsqueeze(1), exponents.unsqueeze(0))), options.Real("alpha"));
   return MakeSparseFactorMask({psi, psi});
 }
 

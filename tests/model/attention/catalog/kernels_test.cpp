@@ -216,9 +216,34 @@ TEST(DynamicWalks, ThatAreDrawnAreAllWhereThereIsOne) {
     options.update({{"lambda", 0.7}, {"halt_probability", 0.1}, {"hops", 5}});
     return Made("gkat_dynamic", options).DenseMask(inputs).value();
   };
-  EXPECT_LT(RelativeL2(mask_of({{"estimator", "sampled"}, {"walks", 3}}),
-                       mask_of(nlohmann::json::object())),
-            kDoubleOpTolerance);
+  for (const double walk_alpha : {0.0, 0.6, 1.0}) {
+    const torch::Tensor all = mask_of({{"walk_alpha", walk_alpha}});
+    EXPECT_LT(
+        RelativeL2(mask_of({{"estimator", "sampled"}, {"walks", 3}, {"walk_alpha", walk_alpha}}),
+                   all),
+        kDoubleOpTolerance)
+        << walk_alpha;
+    // Vectors of length 1 have the product 1 with themselves.
+    const bool is_one = RelativeL2(at::diagonal(all, 0, 2, 3), at::ones({2, 2, 12}, at::kDouble)) <
+                        kDoubleOpTolerance;
+    EXPECT_EQ(is_one, walk_alpha == 1) << walk_alpha;
+  }
+}
+
+/// Lengths of rows that are a sum of all walks are in no product with it.
+TEST(DynamicWalks, OfAGivenLengthAreFastWhereTheyAreDrawn) {
+  const AttentionInputs inputs = AllScenes({})[1].inputs;
+  for (const char* dynamic : {"neighbors", "product"}) {
+    const Attention all = Made("gkat_dynamic", {{"dynamic", dynamic}, {"walk_alpha", 1}});
+    EXPECT_EQ(all.Ways(), std::vector<Way>{Way::kDense}) << dynamic;
+    EXPECT_TRUE(all.Run(inputs).ok()) << dynamic;
+  }
+  const Attention drawn =
+      Made("gkat_dynamic",
+           {{"estimator", "sampled"}, {"walks", 6}, {"walk_alpha", 1}, {"score", "relu"}});
+  EXPECT_LT(
+      RelativeL2(drawn.Run(inputs, Way::kFastmult).value(), drawn.Run(inputs, Way::kDense).value()),
+      kDoubleOpTolerance);
 }
 
 TEST(DynamicWalks, AreDrawnAnewEverySoManySteps) {

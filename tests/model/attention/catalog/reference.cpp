@@ -254,6 +254,12 @@ Matrix DynamicMask(const ReferenceCase& of, const Tokens& tokens, const Matrix& 
     power = Scaled(Times(power, hops), base);
     psi = Sum(psi, power);
   }
+  for (std::size_t i = 0; i < psi.rows; ++i) {
+    const double length = std::sqrt(Dot(psi, i, psi, i));
+    for (std::size_t j = 0; j < psi.columns; ++j) {
+      psi(i, j) /= std::pow(length, of.Real("walk_alpha"));
+    }
+  }
   return Times(psi, Transposed(psi));
 }
 

@@ -269,8 +269,13 @@ std::vector<nlohmann::json> OptionVariants(const attention::MechanismInfo& info)
       if (choice == "p_step") variants.back()["scale"] = 2.5;
       if (choice == "resolvent") variants.back()["scale"] = 0.7;
     }
-    for (const auto& [name, value] : std::initializer_list<std::pair<const char*, double>>{
-             {"proj_dim", 7}, {"class_tokens", 2}, {"terms", 3}, {"delta", 0.5}, {"floor", 0.02}}) {
+    for (const auto& [name, value] :
+         std::initializer_list<std::pair<const char*, double>>{{"proj_dim", 7},
+                                                               {"class_tokens", 2},
+                                                               {"terms", 3},
+                                                               {"delta", 0.5},
+                                                               {"floor", 0.02},
+                                                               {"walk_alpha", 0.7}}) {
       if (spec.name != name) continue;
       variants.push_back(small);
       variants.back()[name] = value;
