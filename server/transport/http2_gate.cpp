@@ -215,31 +215,42 @@ bool Http2Gate::EndHeadersFrame(Clock::time_point now) {
 bool Http2Gate::EndHeaderBlock(Clock::time_point now) {
   const Frame frame = *std::exchange(open_headers_, std::nullopt);
   const std::string block = std::exchange(block_, {});
+  const auto known = streams_.find(frame.stream);
+  const bool is_new = known == streams_.end() && frame.stream > last_stream_;
+  const bool is_let_in = is_new && streams_.size() < limits_.max_streams && reset_budget_ > 0;
   RequestHeaders headers;
-  const bool is_decoded = decoder_.Decode(
-      BytesOf(block),
-      [&](std::string_view name, std::string_view value) { headers.Add(name, value); });
+  // The decoder must see every block. Its fields, a few bytes of which may stand for kilobytes, are
+  // looked at only where the call may begin.
+  const bool is_decoded =
+      decoder_.Decode(BytesOf(block), [&](std::string_view name, std::string_view value) {
+        if (is_let_in) headers.Add(name, value);
+      });
   if (!is_decoded) {
     return Violation(http2::kCompressionError, "a header block cannot be decoded");
   }
   const bool is_end = frame.has(http2::kEndStream);
-  if (const auto it = streams_.find(frame.stream); it != streams_.end()) {  // trailers
-    if (!is_end || it->second.request.is_ended()) {
+  if (known != streams_.end()) {  // trailers
+    if (!is_end || known->second.request.is_ended()) {
       return Violation(http2::kProtocolError, "headers in the middle of a call");
     }
-    EndUpload(frame.stream, &it->second);
+    EndUpload(frame.stream, &known->second);
     return true;
   }
   if (frame.stream % 2 == 0) return Violation(http2::kProtocolError, "an even stream");
-  if (frame.stream <= last_stream_) return true;  // trailers of a call that has ended
-  last_stream_ = frame.stream;
-  if (!headers.status().ok()) {
-    Refuse(frame.stream, headers.status());
-    return true;
+  const bool begins = is_let_in && headers.status().ok();
+  if (!begins && --idle_block_budget_ < 0) {
+    return Violation(http2::kEnhanceYourCalm, "too many headers of calls that do not begin");
   }
-  if (streams_.size() >= limits_.max_streams || reset_budget_ <= 0) {
+  if (!is_new) return true;  // trailers of a call that has ended
+  last_stream_ = frame.stream;
+  if (!is_let_in) {
     // Clients begin before they know the limit and may repeat a call that was refused so.
     SendToClient(NumberFrame(http2::kResetStream, frame.stream, http2::kRefusedStream));
+    return true;
+  }
+  if (!begins) {
+    --reset_budget_;
+    Refuse(frame.stream, headers.status());
     return true;
   }
   Stream& stream =
@@ -357,6 +368,7 @@ bool Http2Gate::Tick(Clock::time_point now) {
   }
   echo_budget_ = std::min(echo_budget_ + 1, kMaxEchoes);
   reset_budget_ = std::min(reset_budget_ + kResetsPerTick, kMaxResets);
+  idle_block_budget_ = std::min(idle_block_budget_ + kIdleBlocksPerTick, kMaxIdleBlocks);
   while (const auto oldest = oldest_upload()) {
     if (now < *oldest + limits_.upload_timeout) break;
     RefuseOldestUpload();

@@ -7,10 +7,11 @@
 /// that are not compressed, headers and uploads that end within upload_timeout and max_streams
 /// calls at once pass, and few that are reset before an answer; methods that send no frames have
 /// small messages; a call that breaks a rule gets a status of its own and the others of the
-/// connection go on. A connection that breaks the protocol itself is told so and ends. Header
-/// blocks are written anew without references to earlier ones, so that the library sees nothing of
-/// those that were refused. DATA frames are joined and cut to the size that every receiver takes.
-/// From the library everything passes, windows and settings of both sides too. One thread.
+/// connection go on. A connection that breaks the protocol itself, or sends one after another call
+/// that does not begin, is told so and ends. Header blocks are written anew without references to
+/// earlier ones, so that the library sees nothing of those that were refused. DATA frames are
+/// joined and cut to the size that every receiver takes. From the library everything passes,
+/// windows and settings of both sides too. One thread.
 
 #include <chrono>
 #include <cstdint>
@@ -74,11 +75,18 @@ class Http2Gate {
   /// Pings and settings that a client may send at once, and again after each part of an answer:
   /// clients measure the line so. For each ping too many the library holds two kilobytes.
   static constexpr int kMaxEchoes = 100;
-  /// Calls that may be reset before their answer begins, and for how many more each tick lets:
-  /// what a client sends and takes back in no time keeps the library busy for a hundred
-  /// microseconds, in which it answers nobody else (CVE-2023-44487).
+  /// Calls that may be reset before their answer begins or refused for their headers, and for how
+  /// many more each tick lets: what a client sends and takes back in no time keeps the library busy
+  /// for a hundred microseconds, in which it answers nobody else (CVE-2023-44487); to say what is
+  /// wrong with headers takes a quarter of that. Clients may repeat those beyond.
   static constexpr int kMaxResets = 50;
   static constexpr int kResetsPerTick = 5;
+  /// Header blocks that begin no call, and for how many more each tick lets: of calls that are
+  /// refused, or behind such that have ended. Each takes a microsecond of all clients' time. A
+  /// client that calls and cancels as fast as it can may repeat each call that is refused once and
+  /// should rarely come so far.
+  static constexpr int kMaxIdleBlocks = 1000;
+  static constexpr int kIdleBlocksPerTick = 100;
   static constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
   /// A call that the library knows.
@@ -133,6 +141,7 @@ class Http2Gate {
   std::uint32_t last_stream_ = 0;
   int echo_budget_ = kMaxEchoes;
   int reset_budget_ = kMaxResets;
+  int idle_block_budget_ = kMaxIdleBlocks;
   std::map<std::uint32_t, Stream> streams_;
   std::int64_t upload_bytes_ = 0;
   /// Writes to to_library.

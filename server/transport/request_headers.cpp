@@ -12,17 +12,32 @@ namespace interlacer {
 namespace {
 
 constexpr std::size_t kFieldOverheadBytes = 32;
-constexpr std::string_view kBase64Digits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr int kNoDigit = -1;
+
+/// The value of each byte as a digit of base64. A table, because clients decide how many there are.
+constexpr std::array<std::int8_t, 256> kBase64Values = [] {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::array<std::int8_t, 256> values{};
+  values.fill(kNoDigit);
+  for (std::size_t i = 0; i < kDigits.size(); ++i) {
+    values[static_cast<std::uint8_t>(kDigits[i])] = static_cast<std::int8_t>(i);
+  }
+  return values;
+}();
+
+int Base64Value(char c) { return kBase64Values[static_cast<std::uint8_t>(c)]; }
 
 /// Whether the library can decode it: padded or not, and without bits that belong to no byte.
 bool IsBase64(std::string_view text) {
   for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);
-  if (text.find_first_not_of(kBase64Digits) != std::string_view::npos) return false;
-  constexpr std::array<std::size_t, 4> kUnusedBits = {0, 6, 4, 2};
-  const std::size_t unused_bits = kUnusedBits[text.size() % 4];
+  if (!std::all_of(text.begin(), text.end(), [](char c) { return Base64Value(c) != kNoDigit; })) {
+    return false;
+  }
+  constexpr std::array<int, 4> kUnusedBits = {0, 6, 4, 2};
+  const int unused_bits = kUnusedBits[text.size() % 4];
   if (unused_bits == 6) return false;  // one digit more than whole bytes have
-  return unused_bits == 0 || kBase64Digits.find(text.back()) % (1u << unused_bits) == 0;
+  return unused_bits == 0 || Base64Value(text.back()) % (1 << unused_bits) == 0;
 }
 
 bool IsHeaderName(std::string_view name) {
