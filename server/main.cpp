@@ -22,8 +22,8 @@
 #include "server/models/checkpoint_source.h"
 #include "server/parse_options.h"
 #include "server/supervisor.h"
-#include "server/transport/grpc_log.h"
 #include "server/transport/interlacer_server.h"
+#include "server/transport/library_log.h"
 
 namespace interlacer {
 namespace {
@@ -87,7 +87,7 @@ ServerExit RunUntilStopped(const sigset_t& signals, const Supervisor& supervisor
 
 int Serve(const ServerOptions& options) {
   InitLogging(options.log_level, options.log_format);
-  LogGrpcLines();
+  LogLibraryLines();
   SetThreadCount(options.threads);
   const sigset_t signals = BlockStopSignals();
   const auto supervisor = Supervisor::FromEnvironment(Environment());
