@@ -54,7 +54,7 @@ CLI::Validator ParsedInto(T* target, Parse parse) {
       [target, parse](const std::string& text) {
         StatusOr<T> parsed = parse(text);
         if (!parsed.ok()) {
-          const std::string& message = parsed.status().message();
+          const std::string message = parsed.status().message();
           const std::string field = parsed.status().field() + ": ";
           return message.starts_with(field) ? message.substr(field.size()) : message;
         }
