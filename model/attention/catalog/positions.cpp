@@ -33,10 +33,12 @@ struct Transform {
 struct FourierKind {
   std::function<NamedTensors(const Options&, const AttentionInputs&)> parameters;
   std::function<Transform(const Options&, const AttentionInputs&, const torch::Tensor& xi)> g;
-  /// Places in the unit that g is of.
-  double position_scale = 1;
   /// Of positions; 0: any.
   std::int64_t dimensions = 0;
+  /// What makes of places those that g is of; null: 1.
+  std::function<double(const Options&)> position_scale = nullptr;
+  /// Whether samples may be drawn from the density that the kernel is the transform of.
+  bool has_own_density = false;
 };
 
 torch::Tensor SpreadNumbers(const Options& options, const AttentionInputs& inputs,
@@ -97,21 +99,43 @@ Transform BellTransform(const Options& options, const AttentionInputs& inputs,
   return {(WeightOf(options, inputs, "weight").unsqueeze(2) * bells).sum(1), {}};
 }
 
-NamedTensors ScaleParameter(const Options& options, const AttentionInputs& inputs) {
-  return {{"c", PerHead(inputs, options.Real("weight"))}};
+/// By what a learnt width is multiplied at least: samples of the density of the first width have an
+/// infinite variance for Gaussian kernels below 1 / sqrt 2 of it, and for those of Cauchy below
+/// 1/2.
+constexpr double kLeastScale = 0.75;
+
+NamedTensors KernelParameters(const Options& options, const AttentionInputs& inputs) {
+  NamedTensors parameters{{"c", PerHead(inputs, options.Real("weight"))}};
+  if (options.IsSet("learn_width")) parameters["scale"] = PerHead(inputs, BeforeSoftplus(1));
+  return parameters;
 }
 
+/// K(x / a) is the transform of a^l p(a xi), for the density p of K in l dimensions.
 Transform KernelTransform(const Options& options, const AttentionInputs& inputs,
                           const torch::Tensor& xi) {
+  torch::Tensor scaled = xi.unsqueeze(0), scale;
+  if (options.IsSet("learn_width")) {
+    scale = at::softplus(inputs.parameters.at("scale")).clamp_min(kLeastScale).reshape({-1, 1, 1});
+    scaled = scaled * scale;
+  }
   torch::Tensor density;
   if (options.Is("kernel", "gaussian")) {
-    density = (at::exp(-xi * xi / 2) / std::sqrt(kTwoPi)).prod(1);
+    density = at::exp(-scaled * scaled / 2) / std::sqrt(kTwoPi);
   } else if (options.Is("kernel", "laplace")) {
-    density = (2 / (kTwoPi * (1 + xi * xi))).prod(1);
+    density = 2 / (kTwoPi * (1 + scaled * scaled));
   } else {
-    density = (0.5 * at::exp(-xi.abs())).prod(1);
+    density = 0.5 * at::exp(-scaled.abs());
   }
-  return {WeightOf(options, inputs, "c").unsqueeze(1) * density.unsqueeze(0), {}};
+  if (scale.defined()) density = density * scale;
+  return {WeightOf(options, inputs, "c").unsqueeze(1) * density.prod(2), {}};
+}
+
+/// Of "kernel" the density that the kernel is the transform of, by which all samples weigh alike.
+std::string ProposalOf(const Options& options) {
+  const std::string& proposal = options.Chosen("proposal");
+  if (proposal != "kernel") return proposal;
+  if (options.Is("kernel", "gaussian")) return "normal";
+  return options.Is("kernel", "laplace") ? "cauchy" : "laplace";
 }
 
 NamedTensors LocalParameters(const Options& options, const AttentionInputs& inputs) {
@@ -185,7 +209,7 @@ CodedParts FourierParts(FourierKind kind) {
                                static_cast<double>(inputs.heads() * inputs.positions.size(1)),
                            kMaxTransformNumbers, "heads x terms x frequencies x coordinates");
             NamedTensors parameters = kind.parameters(options, inputs);
-            parameters["xi"] = DrawFrequencies(options.Chosen("proposal"), options.Real("extent"),
+            parameters["xi"] = DrawFrequencies(ProposalOf(options), options.Real("extent"),
                                                SeedOf(options, inputs), options.Int("frequencies"),
                                                inputs.positions.size(1))
                                    .to(inputs.q.scalar_type());
@@ -194,13 +218,16 @@ CodedParts FourierParts(FourierKind kind) {
           [kind](const Options& options, const AttentionInputs& inputs) -> Codes {
             const torch::Tensor& xi = inputs.parameters.at("xi");
             const torch::Tensor density =
-                DensityOf(options.Chosen("proposal"), options.Real("extent"), xi.to(at::kDouble))
+                DensityOf(ProposalOf(options), options.Real("extent"), xi.to(at::kDouble))
                     .to(xi.scalar_type());
             const Transform g = kind.g(options, inputs, xi);
             const torch::Tensor share = 1 / (density * static_cast<double>(xi.size(0)));
+            const torch::Tensor places = kind.position_scale
+                                             ? inputs.positions * kind.position_scale(options)
+                                             : inputs.positions;
             const FourierFeatures features = MakeFourierFeatures(
                 g.real * share, g.imaginary.defined() ? g.imaginary * share : torch::Tensor(), xi,
-                inputs.positions * kind.position_scale, options.IsSet("balance"));
+                places, options.IsSet("balance"));
             return {Appended(ScaledTokens(inputs.q), features.left),
                     Appended(ScaledTokens(inputs.k), features.right)};
           },
@@ -212,6 +239,12 @@ CodedParts FourierParts(FourierKind kind) {
 
 MechanismInfo FourierInfo(std::string name, std::string text, std::string source,
                           std::vector<OptionSpec> own, FourierKind kind) {
+  std::vector<std::string> proposals{"normal", "uniform", "cauchy", "truncated_normal", "laplace"};
+  std::string of_proposals = "density that samples are drawn from";
+  if (kind.has_own_density) {
+    proposals.insert(proposals.begin(), "kernel");
+    of_proposals += "; kernel: that of which K is the transform, by which all weigh alike";
+  }
   return Coded(
       {std::move(name),
        std::move(text),
@@ -224,8 +257,7 @@ MechanismInfo FourierInfo(std::string name, std::string text, std::string source
                Flag("balance", false,
                     "roots of |g| on both sides, in place of all of g on that of the keys"),
                Number("max_weight", 1e3, 0, 1e3, "larger weights of g count as this"),
-               Word("proposal", {"normal", "uniform", "cauchy", "truncated_normal"},
-                    "density that samples are drawn from"),
+               Word("proposal", std::move(proposals), std::move(of_proposals)),
                Number("extent", 4, 1e-3, 1e6,
                       "uniform, truncated_normal: largest sample along an axis")}),
        nullptr},
@@ -306,18 +338,26 @@ std::vector<MechanismInfo> PositionMechanisms() {
           {TermsOption(), Number("width", 0.3, 0.05, 0.9, "initial deviation"),
            Flag("complex_g", false, "an imaginary part too: f need not be even")},
           {&MixtureParameters, &MixtureTransform}),
-      FourierInfo("flt_shift_invariant",
-                  "Logits + c K(s_i - s_j) for a shift-invariant kernel of positions s.",
-                  "flt, Sec. 3.2",
-                  {Word("kernel", {"gaussian", "laplace", "cauchy"},
-                        "exp(-|s|^2 / 2); exp(-|s|_1); product of 1 / (1 + s^2)")},
-                  {&ScaleParameter, &KernelTransform, 1 / kTwoPi}),
+      FourierInfo(
+          "flt_shift_invariant",
+          "Logits + c K(s_i - s_j) for a shift-invariant kernel of positions s, of a width that "
+          "may "
+          "be learnt.",
+          "flt, Sec. 3.2",
+          {Word("kernel", {"gaussian", "laplace", "cauchy"},
+                "exp(-|s|^2 / 2); exp(-|s|_1); product of 1 / (1 + s^2)"),
+           Number("width", 1, 1e-3, 1e3, "s: positions over it, in their unit"),
+           Flag("learn_width", false,
+                "every head multiplies the width by the softplus of a parameter, 0.75 at "
+                "least and 1 at first")},
+          {&KernelParameters, &KernelTransform, 0,
+           [](const Options& options) { return 1 / kTwoPi / options.Real("width"); }, true}),
       FourierInfo(
           "flt_local",
           "Logits + sum of weights of windows |r_i - r_j| <= radius, positions of one number.",
           "flt, Eq. 10",
           {TermsOption(), Number("radius", 1, 1e-6, 1e6, "initial radius of the first window")},
-          {&LocalParameters, &LocalTransform, 1, 1}),
+          {&LocalParameters, &LocalTransform, 1}),
       FourierInfo(
           "flt_local_nd", "Logits + sum of weights of boxes of radii around a token.",
           "flt, Eq. 11",
@@ -340,7 +380,7 @@ std::vector<MechanismInfo> PositionMechanisms() {
           "flt_gauss3d", "Logits + mixture of Gaussians of the distance of points in space.",
           "flt, Sec. 4.3",
           {TermsOption(), Number("width", 0.5, 1e-3, 1e3, "initial deviation, in positions' unit")},
-          {&BellParameters, &BellTransform, 1, 3}),
+          {&BellParameters, &BellTransform, 3}),
       Coded(
           {"factor",
            "Relative positions on a grid in the logits, b[i - j], by a random factorisation of low "

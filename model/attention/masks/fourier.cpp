@@ -38,6 +38,9 @@ torch::Tensor DrawFrequencies(const std::string& proposal, double extent, std::u
       number[i] = std::tan(pi * (sequence.Uniform() + 0x1p-25 - 0.5));
     } else if (proposal == "truncated_normal") {
       number[i] = TruncatedNormal(sequence, extent);
+    } else if (proposal == "laplace") {
+      const double lot = sequence.Uniform() + 0x1p-25 - 0.5;
+      number[i] = std::copysign(std::log1p(-2 * std::abs(lot)), lot);
     } else {
       number[i] = sequence.Normal();
     }
@@ -51,6 +54,7 @@ torch::Tensor DensityOf(const std::string& proposal, double extent, const torch:
                     at::kDouble);
   }
   if (proposal == "cauchy") return (1 / (pi * (1 + xi * xi))).prod(1);
+  if (proposal == "laplace") return (at::exp(-xi.abs()) / 2).prod(1);
   const double inside = proposal == "truncated_normal" ? std::erf(extent / std::sqrt(2.0)) : 1;
   return (at::exp(-xi * xi / 2) / (std::sqrt(2 * pi) * inside)).prod(1);
 }

@@ -6,8 +6,8 @@
 /// Features N1, N2 [H,L,2r] with N1 N2^T = sum over samples of u cos(2 pi xi (r_i - r_j)), where
 /// u = g(xi) / (r p(xi)): an unbiased estimate of the even part of f. All of u stands in N2, or,
 /// balanced, its root in N1 and the rest in N2; gradients are finite where u is 0. Angles are
-/// reduced in float64. Thread-safety: pure functions. Source: flt, Eq. 3, Sec. 3.2, Eq. 10 to 12
-/// (with the power on the whole ratio in Eq. 12, and width d + 2 r in Eq. 3).
+/// reduced in float64. Thread-safety: pure functions. Source: flt, Sec. 3.2, Eq. 3 to 5 (with width
+/// d + 2 r in Eq. 3), and Sec. 3.3, Eq. 9 to 12 (with the power on the whole ratio in Eq. 12).
 
 #include <torch/types.h>
 
@@ -21,7 +21,8 @@ struct FourierFeatures {
 };
 
 /// r samples of dimension l, float64 [r,l]. normal: N(0,1) along each axis; uniform: in
-/// [-extent,extent]; cauchy: standard; truncated_normal: N(0,1) within [-extent,extent].
+/// [-extent,extent]; cauchy: standard; truncated_normal: N(0,1) within [-extent,extent]; laplace:
+/// of density exp(-|xi|) / 2.
 torch::Tensor DrawFrequencies(const std::string& proposal, double extent, std::uint64_t seed,
                               std::int64_t count, std::int64_t dimensions);
 /// Their densities: float64 [r].

@@ -268,18 +268,31 @@ Matrix FourierLogits(const std::string& mechanism, const ReferenceCase& of) {
   const Matrix xi = ToMatrix(of.inputs.parameters.at("xi"));
   const Matrix places = ToMatrix(of.inputs.positions);
   Matrix logits(places.rows, places.rows);
-  const double unit = mechanism == "flt_shift_invariant" ? 1 / (2 * M_PI) : 1;
   const auto softplus = [](double x) { return std::log1p(std::exp(x)); };
+  double unit = 1, scale = 1;
+  std::string proposal = of.options.at("proposal").get<std::string>();
+  if (mechanism == "flt_shift_invariant") {
+    unit = 1 / (2 * M_PI * of.Real("width"));
+    if (of.options.at("learn_width").get<bool>()) {
+      scale = std::max(softplus(of.Number("scale")), 0.75);
+    }
+    if (proposal == "kernel") {
+      proposal = of.Is("kernel", "gaussian")  ? "normal"
+                 : of.Is("kernel", "laplace") ? "cauchy"
+                                              : "laplace";
+    }
+  }
   for (std::size_t s = 0; s < xi.rows; ++s) {
     double density = 1, square = 0, real = 0, imaginary = 0;
     for (std::size_t a = 0; a < xi.columns; ++a) {
       const double x = xi(s, a);
       square += x * x;
       const double extent = of.Real("extent");
-      if (of.Is("proposal", "uniform")) density /= 2 * extent;
-      if (of.Is("proposal", "cauchy")) density /= M_PI * (1 + x * x);
-      if (of.Is("proposal", "normal")) density *= std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
-      if (of.Is("proposal", "truncated_normal")) {
+      if (proposal == "uniform") density /= 2 * extent;
+      if (proposal == "cauchy") density /= M_PI * (1 + x * x);
+      if (proposal == "laplace") density *= std::exp(-std::abs(x)) / 2;
+      if (proposal == "normal") density *= std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
+      if (proposal == "truncated_normal") {
         density *= std::exp(-x * x / 2) / std::sqrt(2 * M_PI) / std::erf(extent / std::sqrt(2));
       }
     }
@@ -305,7 +318,8 @@ Matrix FourierLogits(const std::string& mechanism, const ReferenceCase& of) {
     } else if (mechanism == "flt_shift_invariant") {
       real = of.Number("c");
       for (std::size_t a = 0; a < xi.columns; ++a) {
-        const double x = xi(s, a);
+        const double x = scale * xi(s, a);
+        real *= scale;
         if (of.Is("kernel", "gaussian")) real *= std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
         if (of.Is("kernel", "laplace")) real *= 1 / (M_PI * (1 + x * x));
         if (of.Is("kernel", "cauchy")) real *= std::exp(-std::abs(x)) / 2;

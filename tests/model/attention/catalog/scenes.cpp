@@ -268,6 +268,11 @@ std::vector<nlohmann::json> OptionVariants(const attention::MechanismInfo& info)
       // Values that the others' defaults do not fit.
       if (choice == "p_step") variants.back()["scale"] = 2.5;
       if (choice == "resolvent") variants.back()["scale"] = 0.7;
+      if (spec.name == "kernel" && has("learn_width")) {
+        variants.push_back(variants.back());
+        variants.back()["learn_width"] = true;
+        variants.back()["width"] = 0.8;
+      }
     }
     for (const auto& [name, value] :
          std::initializer_list<std::pair<const char*, double>>{{"proj_dim", 7},

@@ -187,11 +187,69 @@ TEST(FourierFeatures, OfShiftInvariantKernelsEstimateThem) {
       {"laplace", along([](double s) { return std::exp(-std::abs(s)); })},
       {"cauchy", along([](double s) { return 1 / (1 + s * s); })}};
   for (const auto& [kernel, value] : kernels) {
-    const Sample sample =
-        TransformAt("flt_shift_invariant", place,
-                    {{"kernel", kernel}, {"weight", kScale}, {"proposal", "cauchy"}}, kDraws);
-    EXPECT_LE(sample.StandardErrors(kScale * (value - 1), kDraws), kMaxStandardErrors) << kernel;
-    EXPECT_GE(sample.StandardErrors(0, kDraws), 2 * kMaxStandardErrors) << kernel;
+    for (const char* proposal : {"kernel", "cauchy"}) {
+      const Sample sample =
+          TransformAt("flt_shift_invariant", place,
+                      {{"kernel", kernel}, {"weight", kScale}, {"proposal", proposal}}, kDraws);
+      EXPECT_LE(sample.StandardErrors(kScale * (value - 1), kDraws), kMaxStandardErrors)
+          << kernel << proposal;
+      EXPECT_GE(sample.StandardErrors(0, kDraws), 2 * kMaxStandardErrors) << kernel << proposal;
+    }
+  }
+}
+
+/// By default all samples weigh alike, so that f(0), the largest, is what it should be for every
+/// draw: proposals of thinner tails than the kernel's density miss half of it.
+TEST(FourierFeatures, OfShiftInvariantKernelsKnowTheirLargestLogit) {
+  constexpr double kWeight = 0.1;
+  AttentionInputs inputs = AllScenes({})[3].inputs;
+  for (const char* kernel : {"gaussian", "laplace", "cauchy"}) {
+    for (const int seed : {0, 1, 2}) {
+      const Attention made =
+          Make("flt_shift_invariant",
+               {{"kernel", kernel}, {"weight", kWeight}, {"frequencies", 256}, {"seed", seed}});
+      const torch::Tensor largest = made.LargestPositionLogits(inputs).value();
+      EXPECT_NEAR(largest.min().item<double>(), kWeight, kDoubleSumTolerance) << kernel;
+      EXPECT_NEAR(largest.max().item<double>(), kWeight, kDoubleSumTolerance) << kernel;
+    }
+  }
+}
+
+/// A head's width is that of the options times what it learnt: kernels of places over both.
+TEST(FourierFeatures, OfShiftInvariantKernelsHaveTheirWidths) {
+  constexpr int kDraws = 2000;
+  constexpr double kWeight = 0.7, kWidth = 0.5, kScale = 1.6, kPlace = 0.9;
+  AttentionInputs inputs;
+  inputs.q = inputs.k = at::zeros({1, 1, 2, 1}, at::kDouble);
+  inputs.v = at::eye(2, at::kDouble).reshape({1, 1, 2, 2});
+  inputs.positions = at::tensor({kPlace, 0.0}, at::kDouble).unsqueeze(1);
+  const auto value = [](const std::string& kernel, double s) {
+    if (kernel == "gaussian") return std::exp(-s * s / 2);
+    return kernel == "laplace" ? std::exp(-s) : 1 / (1 + s * s);
+  };
+  for (const char* kernel : {"gaussian", "laplace", "cauchy"}) {
+    for (const double scale : {1.0, kScale}) {
+      inputs.parameters["scale"] = at::full({1}, std::log(std::expm1(scale)), at::kDouble);
+      const Sample sample = SampleOf(kDraws, [&](std::uint64_t seed) {
+        const nlohmann::json options{
+            {"kernel", kernel},   {"weight", kWeight}, {"width", kWidth}, {"learn_width", true},
+            {"score", "softmax"}, {"frequencies", 16}, {"seed", seed}};
+        const torch::Tensor weights =
+            Make("flt_shift_invariant", options).Run(inputs, Way::kDense).value()[0][0][0];
+        return std::log(weights[1].item<double>() / weights[0].item<double>());
+      });
+      const double at_zero = kWeight * value(kernel, 0);
+      EXPECT_LE(sample.StandardErrors(kWeight * value(kernel, kPlace / (kWidth * scale)) - at_zero,
+                                      kDraws),
+                kMaxStandardErrors)
+          << kernel << scale;
+      // Not as wide as the other.
+      EXPECT_GE(
+          sample.StandardErrors(
+              kWeight * value(kernel, kPlace / (kWidth * (1 + kScale - scale))) - at_zero, kDraws),
+          2 * kMaxStandardErrors)
+          << kernel << scale;
+    }
   }
 }
 
