@@ -6,7 +6,7 @@
 /// graph alone, equal for any thread count. Errors: INVALID_ARGUMENT SHAPE_MISMATCH when array
 /// sizes disagree or an edge leads nowhere; OUT_OF_RANGE ARGUMENT_INVALID above 2^24 nodes.
 /// Thread-safety: pure functions; they use common/thread_pool.h inside.
-/// Source: grf-masking, Sec. 2 (undirected graphs), Sec. 3.1 and App. C.3.
+/// Source: grf-masking, Sec. 3 (undirected graphs), Sec. 3.1 and App. C.3.
 
 #include <cstdint>
 #include <span>

@@ -192,8 +192,8 @@ class VarianceMaker {
       if (sampler != std::string("iid")) continue;
       page_.claims.push_back(
           WithinRange({.text = "variance of independent walks falls as 1 / n: exponent of n",
-                       .source = "grf-masking, Fig. 6",
-                       .paper = "-1"},
+                       .source = "grf-masking, App. C.2",
+                       .paper = "falls, without a number"},
                       LogSlope(counts, variances), -1 - kSlopeTolerance, -1 + kSlopeTolerance));
     }
     page_.charts = {chart};

@@ -6,7 +6,7 @@
 ///   kOnes) out_i = sum_j w_ij phi(q_i).phi(k_j) v_j / sum_j w_ij phi(q_i).phi(k_j)
 /// Exact and sampled lists differ only in the loads. One head. Threads: as torch modules. The
 /// division by n in Alg. 2 is left out unless `paper_literal_division` asks for it.
-/// Source: grf-masking, Alg. 2 and Sec. 3.2.
+/// Source: grf-masking, Alg. 2 and App. D.
 
 #include "model/attention/projected.h"
 #include "model/config.h"

@@ -14,7 +14,7 @@
 /// Errors: INVALID_ARGUMENT ARGUMENT_INVALID for walk_count < 1, or odd with antithetic halting,
 /// max_hops < 0 or halt_probability outside [0, 1); SHAPE_MISMATCH for a malformed graph.
 /// Threads: pure functions; they use common/thread_pool.h inside.
-/// Source: grf-masking, Sec. 3.2 and Alg. 1; repelling-walks.
+/// Source: grf-masking, Sec. 3.3 and Alg. 1; repelling-walks.
 
 #include <cstdint>
 #include <span>

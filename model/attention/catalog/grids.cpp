@@ -58,7 +58,7 @@ MechanismInfo ToeplitzInfo(std::string name, std::string text, std::size_t max_d
       {std::move(name),
        std::move(text),
        "O(L log L m dv)",
-       "gkat, Lemma 3.3 and Sec. 3.2",
+       "gkat, Lemma 3.3 and Sec. 3.2; grf-replication, Sec. 8.1 (decay)",
        {"grid"},
        {Word("offsets", {"free", "l1_distance", "decay"},
              "free: b of every signed offset; l1_distance: f of the sum of |offset|; decay: "

@@ -334,7 +334,7 @@ std::vector<MechanismInfo> PositionMechanisms() {
           "flt_gm",
           "Learned Fourier transform of relative positions, g a mixture of Gaussians: logits "
           "+ f(r_i - r_j).",
-          "flt, Sec. 3.2",
+          "flt, Sec. 3.3, Eq. 6",
           {TermsOption(), Number("width", 0.3, 0.05, 0.9, "initial deviation"),
            Flag("complex_g", false, "an imaginary part too: f need not be even")},
           {&MixtureParameters, &MixtureTransform}),
@@ -343,7 +343,7 @@ std::vector<MechanismInfo> PositionMechanisms() {
           "Logits + c K(s_i - s_j) for a shift-invariant kernel of positions s, of a width that "
           "may "
           "be learnt.",
-          "flt, Sec. 3.2",
+          "flt, Sec. 3.3, Eq. 7",
           {Word("kernel", {"gaussian", "laplace", "cauchy"},
                 "exp(-|s|^2 / 2); exp(-|s|_1); product of 1 / (1 + s^2)"),
            Number("width", 1, 1e-3, 1e3, "s: positions over it, in their unit"),
@@ -355,12 +355,12 @@ std::vector<MechanismInfo> PositionMechanisms() {
       FourierInfo(
           "flt_local",
           "Logits + sum of weights of windows |r_i - r_j| <= radius, positions of one number.",
-          "flt, Eq. 10",
+          "flt, Eq. 8, 9 and 13",
           {TermsOption(), Number("radius", 1, 1e-6, 1e6, "initial radius of the first window")},
           {&LocalParameters, &LocalTransform, 1}),
       FourierInfo(
           "flt_local_nd", "Logits + sum of weights of boxes of radii around a token.",
-          "flt, Eq. 11",
+          "flt, Eq. 10 and 11",
           {Integer("terms", 1, 1, 4096, "boxes T"),
            Number("radius", 1, 1e-6, 1e6, "initial radius of the first box along every axis")},
           {&WindowParameters, &WindowsTransform}),

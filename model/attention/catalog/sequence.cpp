@@ -115,7 +115,8 @@ std::vector<MechanismInfo> SequenceMechanisms() {
       CausalInfo("linear_causal",
                  "Linear attention in which a token sees itself and those before it. favor_pos has "
                  "no epsilon here, so that no token depends on later ones.",
-                 "linear-attention, Eq. 8; gkat, Sec. 3.1", kSequenceScores, Gating::kNone),
+                 "linear-attention, Eq. 8; gkat, Sec. 3 (causal attention)", kSequenceScores,
+                 Gating::kNone),
       CausalInfo("rfa_gated",
                  "Causal random feature attention that forgets: S_i = g_i S_{i-1} + (1 - g_i) "
                  "phi(k_i) v_i^T with gates g of the input.",
@@ -128,14 +129,14 @@ std::vector<MechanismInfo> SequenceMechanisms() {
        "Linear attention over sequences of unequal length: key_mask says which tokens are there. "
        "All other mechanisms take it too.",
        "O(L m dv)",
-       "gkat, Sec. 3.1",
+       "gkat, Sec. 3 (packing and padding)",
        {},
        ScoreOptions(kSequenceScores),
        [](const Options& options) { return std::make_unique<const Padded>(options); }},
       Masked({"packing",
               "Several sequences in one: tokens see those of their own segment.",
               "O(L m dv)",
-              "gkat, Sec. 3.1",
+              "gkat, Sec. 3 (packing and padding)",
               {"segments"},
               {},
               nullptr},

@@ -119,7 +119,7 @@ std::vector<MechanismInfo> UnmaskedMechanisms() {
       LinearInfo("linear_elu1", "elu1", "Linear attention with features elu(x) + 1.",
                  "linear-attention, Eq. 7"),
       LinearInfo("linear_square", "square", "Linear attention with features x^2 + epsilon.",
-                 "gkat, Sec. 5"),
+                 "gkat, Sec. 5.4"),
       LinearInfo("favor_pos", "favor_pos",
                  "Linear attention with positive random features of softmax (FAVOR+).",
                  "performer, Lemma 1 and Sec. 2.4"),

@@ -5,7 +5,7 @@
 ///   out_i = sum over j <= i of g_j+1 ... g_i phi(q_i).phi(k_j) v_j / the same sum without v_j
 /// with gates g [B,H,L,1] in [0,1], or without (undefined: all 1). Shapes: masked_attention.h. No
 /// row depends on a later token, to the bit; features keep their scales apart for that. Errors:
-/// torch's. Thread-safety: pure functions. Source: linear-attention, Eq. 8; gkat, Sec. 3.1.
+/// torch's. Thread-safety: pure functions. Source: linear-attention, Eq. 8; gkat, Sec. 3.
 
 #include <torch/types.h>
 

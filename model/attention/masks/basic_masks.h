@@ -2,7 +2,7 @@
 
 /// Masks given as they are: entry by entry, as a list of entries, and as products of two factors.
 ///
-/// Thread-safety: const. Source: grf-masking, Alg. 1 (factors); gkat, Sec. 3 (low rank).
+/// Thread-safety: const. Source: grf-masking, Alg. 1 (factors); gkat, Sec. 3.4 (low rank).
 
 #include <torch/types.h>
 

@@ -7,7 +7,7 @@
 /// u = g(xi) / (r p(xi)): an unbiased estimate of the even part of f. All of u stands in N2, or,
 /// balanced, its root in N1 and the rest in N2; gradients are finite where u is 0. Angles are
 /// reduced in float64. Thread-safety: pure functions. Source: flt, Sec. 3.2, Eq. 3 to 5 (with width
-/// d + 2 r in Eq. 3), and Sec. 3.3, Eq. 9 to 12 (with the power on the whole ratio in Eq. 12).
+/// d + 2 r in Eq. 3), and Sec. 3.3, Eq. 6 to 12 (with the power on the whole ratio in Eq. 12).
 
 #include <torch/types.h>
 

@@ -7,7 +7,7 @@
 /// CheckInputs. Errors: StatusException SCHEMA_INVALID at "graph" where a mask needs an
 /// undirected graph and an edge lacks its twin of equal weight, and at "graph.weights" where it
 /// needs weights >= 0 and one is not. Thread-safety: pure functions.
-/// Source: grf-masking, Sec. 2; gkat, Sec. 4.
+/// Source: grf-masking, Sec. 3.1; gkat, Sec. 4.
 
 #include <torch/types.h>
 

@@ -19,7 +19,7 @@
 /// Dense by halving and squaring, with all digits of entries of any size. Gradients in x of any
 /// order, in lambda of first. Errors: StatusException SCHEMA_INVALID at "graph" for other graphs,
 /// OUT_OF_RANGE at "parameters.lambda" beyond that number of terms. Thread-safety: const. Source:
-/// gkat, Sec. 4.1 and Thm 4.1 (there t = 1 / lambda); grf-masking, App. C.
+/// gkat, Sec. 4, Sec. 4.1 and Thm 4.1 (there t = 1 / lambda); grf-masking, App. B.4.
 
 #include <torch/types.h>
 

@@ -1,4 +1,4 @@
-// grf-masking, Sec. 4.3: clouds of more than 30000 particles, with neither scores nor mask as
+// grf-masking, Sec. 4: clouds of more than 30000 particles, with neither scores nor mask as
 // arrays. The peak of a whole step, neighbour search and walks included, is no more than that of
 // 8192 particles, extrapolated linearly.
 

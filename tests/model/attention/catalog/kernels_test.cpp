@@ -32,7 +32,7 @@ struct Kernel {
   int power;
 };
 
-/// grf-masking, Sec. 2: a kernel of the graph from its coefficients, for the mask itself and, by
+/// grf-masking, Sec. 3.1: a kernel of the graph from its coefficients, for the mask itself and, by
 /// deconvolution, for its features.
 TEST(WalkCoefficients, AreThoseOfNamedKernels) {
   constexpr int kHops = 64;

@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(Catalog, LongInputs, ::testing::Range<std::size_t>(0, C
                            return Catalog()[parameter.param].name;
                          });
 
-/// flt, Sec. 3: with gradients learned transforms hold O(L m), products with a mask O(L m dv).
+/// flt, Sec. 4.1.2: with gradients learned transforms hold O(L m), products with a mask O(L m dv).
 TEST(AttentionMemory, OfLearnedTransformsHasNoFactorOfTheWidth) {
   CountAllocations();
   const auto peak_of = [](const char* name, Way way, std::int64_t width) {
@@ -188,7 +188,7 @@ TEST(AttentionMemory, OfCausalAttentionHasNoFeaturesOfAllTokens) {
   }
 }
 
-/// grf-masking, Sec. 4.3: clouds of more than 30000 points, with neither scores nor mask as arrays.
+/// grf-masking, Sec. 4: clouds of more than 30000 points, with neither scores nor mask as arrays.
 TEST(AttentionMemory, GrowsNoFasterThanTokens) {
   CountAllocations();
   struct Case {
