@@ -1,10 +1,12 @@
 #include "experiments/learning/motifs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <utility>
 
 #include "common/random.h"
+#include "experiments/learning/induced_cycle.h"
 
 namespace interlacer {
 namespace {
@@ -116,27 +118,57 @@ SmallGraph Join(const SmallGraph& first, const SmallGraph& second, RandomSequenc
   return joined;
 }
 
-Example ExampleOf(const SmallGraph& graph, bool has_motif) {
-  std::vector<std::vector<std::int64_t>> rows(static_cast<std::size_t>(graph.node_count));
-  for (const auto& [a, b] : graph.edges) {
-    rows[static_cast<std::size_t>(a)].push_back(b);
-    rows[static_cast<std::size_t>(b)].push_back(a);
-  }
-  Example example;
-  example.token_count = graph.node_count;
-  example.target = {has_motif ? 1.0 : 0.0};
-  for (auto& row : rows) {
-    std::sort(row.begin(), row.end());
-    example.graph.neighbors.insert(example.graph.neighbors.end(), row.begin(), row.end());
-    example.graph.offsets.push_back(static_cast<std::int64_t>(example.graph.neighbors.size()));
+/// Neighbours of every node, ascending.
+using Rows = std::vector<std::vector<std::int64_t>>;
+
+/// The largest degrees of neighbours.
+std::vector<float> NeighbourDegrees(const Rows& rows) {
+  std::vector<float> features;
+  for (const auto& row : rows) {
     std::vector<float> degrees;
     for (const std::int64_t neighbor : row) {
       degrees.push_back(static_cast<float>(rows[static_cast<std::size_t>(neighbor)].size()));
     }
     std::sort(degrees.begin(), degrees.end(), std::greater<>());
     degrees.resize(kFeatureWidth, 0);
-    example.features.insert(example.features.end(), degrees.begin(), degrees.end());
+    features.insert(features.end(), degrees.begin(), degrees.end());
   }
+  return features;
+}
+
+/// Degrees of mean 0 and deviation 1; not all are equal.
+std::vector<float> StandardDegrees(const Rows& rows) {
+  const auto count = static_cast<double>(rows.size());
+  double sum = 0, squares = 0;
+  for (const auto& row : rows) {
+    const auto degree = static_cast<double>(row.size());
+    sum += degree;
+    squares += degree * degree;
+  }
+  const double mean = sum / count, deviation = std::sqrt(squares / count - mean * mean);
+  std::vector<float> features;
+  for (const auto& row : rows) {
+    features.push_back(static_cast<float>((static_cast<double>(row.size()) - mean) / deviation));
+  }
+  return features;
+}
+
+Example ExampleOf(const SmallGraph& graph, bool is_positive,
+                  std::vector<float> (*features_of)(const Rows&)) {
+  Rows rows(static_cast<std::size_t>(graph.node_count));
+  for (const auto& [a, b] : graph.edges) {
+    rows[static_cast<std::size_t>(a)].push_back(b);
+    rows[static_cast<std::size_t>(b)].push_back(a);
+  }
+  Example example;
+  example.token_count = graph.node_count;
+  example.target = {is_positive ? 1.0 : 0.0};
+  for (auto& row : rows) {
+    std::sort(row.begin(), row.end());
+    example.graph.neighbors.insert(example.graph.neighbors.end(), row.begin(), row.end());
+    example.graph.offsets.push_back(static_cast<std::int64_t>(example.graph.neighbors.size()));
+  }
+  example.features = features_of(rows);
   return example;
 }
 
@@ -149,8 +181,8 @@ const Motif* FindMotif(const std::string& name) {
 
 std::string MotifNames() {
   std::string names;
-  for (const Motif& motif : Motifs()) names += (names.empty() ? "" : ", ") + motif.name;
-  return names;
+  for (const Motif& motif : Motifs()) names += motif.name + ", ";
+  return names + std::string(kInducedCycle);
 }
 
 Status CheckCount(const char* key, std::int64_t count) {
@@ -192,7 +224,7 @@ nlohmann::ordered_json ToJson(const MotifSettings& settings) {
 }
 
 StatusOr<MotifSet> MotifSet::Make(const MotifSettings& settings) {
-  if (FindMotif(settings.motif) == nullptr) {
+  if (FindMotif(settings.motif) == nullptr && settings.motif != kInducedCycle) {
     return Mismatch(reason::CONFIG_INVALID, "motif", "one of " + MotifNames(), settings.motif);
   }
   INTERLACER_RETURN_IF_ERROR(CheckCount("train", settings.train_count));
@@ -202,20 +234,27 @@ StatusOr<MotifSet> MotifSet::Make(const MotifSettings& settings) {
 }
 
 MotifSet::MotifSet(const MotifSettings& settings) : settings_(settings) {
-  form_.feature_width = kFeatureWidth;
+  const Motif* const motif = FindMotif(settings.motif);  // none of induced cycles
+  form_.feature_width = motif == nullptr ? 1 : kFeatureWidth;
   form_.has_graphs = true;
-  const Motif& motif = *FindMotif(settings.motif);
-  const SmallGraph small{motif.node_count, motif.edges};
   const std::array counts{settings.train_count, settings.validation_count, settings.test_count};
   for (std::uint32_t split = 0; split < counts.size(); ++split) {
+    std::vector<Example>& examples = examples_[split];
     for (std::int64_t pair = 0; pair < counts[split] / 2; ++pair) {
       RandomSequence random(settings.seed, RandomStream::kDataGeneration, split,
                             static_cast<std::uint32_t>(pair));
-      const SmallGraph big = ErdosRenyi(kBigNodes, motif.base_probability, &random);
+      if (motif == nullptr) {
+        const CyclePair cycles = DrawCyclePair(&random);
+        examples.push_back(ExampleOf({kCycleNodes, cycles.positive}, true, &StandardDegrees));
+        examples.push_back(ExampleOf({kCycleNodes, cycles.negative}, false, &StandardDegrees));
+        continue;
+      }
+      const SmallGraph small{motif->node_count, motif->edges};
+      const SmallGraph big = ErdosRenyi(kBigNodes, motif->base_probability, &random);
       const SmallGraph other =
-          RandomOfEdges(motif.node_count, static_cast<std::int64_t>(motif.edges.size()), &random);
-      examples_[split].push_back(ExampleOf(Join(small, big, &random), true));
-      examples_[split].push_back(ExampleOf(Join(other, big, &random), false));
+          RandomOfEdges(motif->node_count, static_cast<std::int64_t>(motif->edges.size()), &random);
+      examples.push_back(ExampleOf(Join(small, big, &random), true, &NeighbourDegrees));
+      examples.push_back(ExampleOf(Join(other, big, &random), false, &NeighbourDegrees));
     }
   }
 }

@@ -1,6 +1,9 @@
 #pragma once
 
-/// Motif detection: does a motif hang on a random graph, or a random graph of the motif's size?
+/// Motif detection: does a motif hang on a random graph, or a random graph of the motif's size? And
+/// the task of a global property: does a graph's cycle have as many nodes as its tree allows
+/// (induced_cycle.h)? Features are then the node's degree, less the mean of its graph and over its
+/// deviation.
 ///
 /// One Erdős-Rényi graph of 100 nodes serves a positive example, joined to the motif, and a
 /// negative one, joined to a random graph with the motif's numbers of nodes and edges. The nodes of
@@ -10,11 +13,12 @@
 /// draw. A negative may hold the motif by chance (about once in 10^4 graphs); it stays negative.
 /// Errors: INVALID_ARGUMENT CONFIG_INVALID naming the key. Threads: as ExampleSet.
 /// Sizes and probabilities that the paper does not state are those of its code.
-/// Source: gkat, Sec. 5.1.1.
+/// Source: gkat, Sec. 5.1.1 and 5.1.2.
 
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/json.h"
@@ -32,8 +36,10 @@ struct Motif {
 /// caveman, circle, grid, ladder, circular_ladder.
 const std::vector<Motif>& Motifs();
 
+inline constexpr std::string_view kInducedCycle = "induced_cycle";
+
 struct MotifSettings {
-  std::string motif = "caveman";
+  std::string motif = "caveman";  ///< of Motifs(), or kInducedCycle
   /// Graphs of each split, even: pairs of a positive and a negative one.
   std::int64_t train_count = 1536, validation_count = 512, test_count = 512;
   std::uint64_t seed = 0;

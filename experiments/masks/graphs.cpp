@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/random.h"
+#include "experiments/binary_tree.h"
 
 namespace interlacer {
 namespace {
@@ -73,16 +74,7 @@ attention::EdgeLists TreeGraph(const std::vector<std::int64_t>& parents) {
 
 std::vector<std::int64_t> RandomBinaryTree(std::int64_t size, std::uint64_t seed) {
   RandomSequence random(seed, RandomStream::kDataGeneration);
-  std::vector<std::int64_t> parents{-1};
-  std::vector<int> children(static_cast<std::size_t>(size), 0);
-  while (static_cast<std::int64_t>(parents.size()) < size) {
-    const std::int64_t parent = Below(static_cast<std::int64_t>(parents.size()), &random);
-    int& count = children[static_cast<std::size_t>(parent)];
-    if (count == 2) continue;
-    ++count;
-    parents.push_back(parent);
-  }
-  return parents;
+  return DrawBinaryTree(size, &random);
 }
 
 std::vector<std::int64_t> Caterpillar(std::int64_t size, std::int64_t spine, std::uint64_t seed) {

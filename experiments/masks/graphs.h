@@ -20,7 +20,7 @@ attention::EdgeLists RandomGraph(std::int64_t size, std::int64_t edges, std::uin
 /// The edges of a tree given by parents.
 attention::EdgeLists TreeGraph(const std::vector<std::int64_t>& parents);
 
-/// Node i hangs on an earlier node of fewer than two children.
+/// By a seed of its own (experiments/binary_tree.h).
 std::vector<std::int64_t> RandomBinaryTree(std::int64_t size, std::uint64_t seed);
 /// A path of `spine` nodes, 2 or more, with the others hanging on nodes inside it: of diameter
 /// spine - 1.

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
 
 #include "tests/support/matchers.h"
@@ -193,6 +195,92 @@ TEST(Motifs, SplitsAndSeedsShareNoGraph) {
   // A smaller set is the beginning of a larger one.
   EXPECT_EQ(first->At(LearningSplit::kTest, 3).graph.neighbors,
             again->At(LearningSplit::kTest, 3).graph.neighbors);
+}
+
+/// Hops from a node to all others, in a connected graph.
+std::vector<std::int64_t> HopsFrom(const Adjacency& graph, std::int64_t start) {
+  std::vector<std::int64_t> hops(graph.size(), -1), queue{start};
+  hops[start] = 0;
+  for (std::size_t head = 0; head < queue.size(); ++head) {
+    for (const std::int64_t next : graph[queue[head]]) {
+      if (hops[next] >= 0) continue;
+      hops[next] = hops[queue[head]] + 1;
+      queue.push_back(next);
+    }
+  }
+  return hops;
+}
+
+/// Nodes of the one cycle of a graph: what is left without leaves, again and again.
+std::int64_t NodesOfCycle(Adjacency graph) {
+  bool is_left = true;
+  while (is_left) {
+    is_left = false;
+    for (std::size_t node = 0; node < graph.size(); ++node) {
+      if (graph[node].size() != 1) continue;
+      graph[*graph[node].begin()].erase(static_cast<std::int64_t>(node));
+      graph[node].clear();
+      is_left = true;
+    }
+  }
+  return std::count_if(graph.begin(), graph.end(), [](const auto& row) { return !row.empty(); });
+}
+
+TEST(InducedCycles, AreAsLongAsTheTreeAllowsInPositivesAlone) {
+  const auto made = Must(MotifSet::Make({std::string(kInducedCycle), 40, 2, 2, 4}));
+  EXPECT_EQ(made.form().feature_width, 1);
+  std::set<std::int64_t> shorter;
+  for (std::int64_t i = 0; i < 40; i += 2) {
+    SCOPED_TRACE(i);
+    const Example positive = made.At(LearningSplit::kTrain, i);
+    const Example negative = made.At(LearningSplit::kTrain, i + 1);
+    EXPECT_EQ(positive.target[0], 1);
+    EXPECT_EQ(negative.target[0], 0);
+    ASSERT_EQ(positive.token_count, 50);
+    ASSERT_EQ(negative.token_count, 50);
+    const Adjacency a = AdjacencyOf(positive), b = AdjacencyOf(negative);
+    EXPECT_EQ(EdgesOf(a), 50);
+    EXPECT_EQ(EdgesOf(b), 50);
+    // What both have is their tree.
+    Adjacency tree(50);
+    for (std::size_t node = 0; node < 50; ++node) {
+      std::set_intersection(a[node].begin(), a[node].end(), b[node].begin(), b[node].end(),
+                            std::inserter(tree[node], tree[node].end()));
+      EXPECT_LE(tree[node].size(), 3u);
+    }
+    EXPECT_EQ(EdgesOf(tree), 49);
+    std::int64_t diameter = 0;
+    for (std::int64_t node = 0; node < 50; ++node) {
+      for (const std::int64_t hops : HopsFrom(tree, node)) {
+        ASSERT_GE(hops, 0);
+        diameter = std::max(diameter, hops);
+      }
+    }
+    EXPECT_EQ(NodesOfCycle(a), diameter + 1);
+    const std::int64_t length = NodesOfCycle(b);
+    EXPECT_GE(length, 3);
+    EXPECT_LE(length, diameter);
+    shorter.insert(diameter - length);
+  }
+  EXPECT_GT(shorter.size(), 3u);
+}
+
+TEST(InducedCycles, HaveDegreesOfMeanZeroAndDeviationOne) {
+  const auto made = Must(MotifSet::Make({std::string(kInducedCycle), 4, 2, 2, 0}));
+  const Example example = made.At(LearningSplit::kTest, 1);
+  const Adjacency graph = AdjacencyOf(example);
+  ASSERT_EQ(example.features.size(), 50u);
+  double sum = 0, squares = 0;
+  std::map<std::size_t, float> by_degree;
+  for (std::size_t node = 0; node < 50; ++node) {
+    sum += example.features[node];
+    squares += example.features[node] * example.features[node];
+    EXPECT_EQ(by_degree.try_emplace(graph[node].size(), example.features[node]).first->second,
+              example.features[node]);
+  }
+  EXPECT_NEAR(sum, 0, 1e-4);
+  EXPECT_NEAR(squares / 50, 1, 1e-5);
+  EXPECT_LT(by_degree.at(1), by_degree.at(3));
 }
 
 TEST(Motifs, RefusesWhatIsNone) {

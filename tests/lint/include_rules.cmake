@@ -60,7 +60,7 @@ set(layers
   experiments/learning        "common/|evaluation/|experiments/[a-z_]+\\.h|model/learning/(learner|learning_config|example_set)\\.h"
   experiments/masks           "common/|evaluation/|experiments/[a-z_]+\\.h|model/attention/files/(attention_files|mask_measurements)\\.h"
   experiments/planner         "common/|data/|client/rollout_backend\\.h|evaluation/|experiments/[a-z_]+\\.h"
-  experiments                 "evaluation/"
+  experiments                 "common/|evaluation/"
   cli/verbs                   "common/|robots/|knn/|data/|client/|evaluation/|experiments/|model/|cli/[a-z_]+\\.h"
   cli                         "common/|robots/|data/|client/|evaluation/|model/|cli/verbs/verbs\\.h"
   docs/examples               "client/")
