@@ -194,7 +194,7 @@ TEST_F(ProxyTest, EveryVerbThatAsksAServerSpeaksTls) {
   verbs.push_back({"replay", record, "--server", address_, "--check"});
   EXPECT_EQ(Run(verbs.back(), robot).exit_code, 0);
 
-  constexpr int kUsage = 2, kBadInput = 3, kUnreachable = 4;
+  constexpr int kBadInput = 3, kUnreachable = 4;
   EXPECT_EQ(Run(verbs[0], {"--deadline", "1s"}).exit_code, kUnreachable) << "without TLS";
   for (const auto& verb : {verbs[0], verbs[1], verbs.back()}) {
     EXPECT_EQ(Run(verb, TlsFlags("unlisted")).exit_code, kUnreachable) << verb[0];

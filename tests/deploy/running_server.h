@@ -12,6 +12,9 @@
 
 namespace interlacer::testing {
 
+/// Exit code of a program that was started with words it does not take.
+inline constexpr int kUsage = 2;
+
 class RunningServer : public ListeningServer {
  public:
   explicit RunningServer(const std::string& address = "127.0.0.1:0",

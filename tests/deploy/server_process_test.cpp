@@ -25,7 +25,7 @@
 namespace interlacer::testing {
 namespace {
 
-constexpr int kUsage = 2, kInternal = 70;
+constexpr int kInternal = 70;
 
 int ActiveCalls(Client* client) {
   const auto statistics = client->GetStatistics({});

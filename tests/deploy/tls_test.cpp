@@ -116,6 +116,36 @@ TEST_F(TlsTest, OnlyListedClientsOfTheAuthorityAreServed) {
   EXPECT_EQ(server_->Stop().exit_code, 0);
 }
 
+/// Also where the library's configuration, which on a recent system refuses it first, allows it.
+// fm-30
+TEST_F(TlsTest, VersionsBelowOnePointTwoAreRefused) {
+  std::ofstream(File("openssl.cnf")) << R"(openssl_conf = init
+[init]
+ssl_conf = ssl
+[ssl]
+system_default = all
+[all]
+MinProtocol = TLSv1
+CipherString = DEFAULT@SECLEVEL=0
+)";
+  const std::string configuration = "OPENSSL_CONF=" + File("openssl.cnf");
+  Start({}, {configuration});
+  const auto shake_hands = [&](const std::string& version) {
+    return ChildProcess({"/usr/bin/env", configuration, "openssl", "s_client", "-connect",
+                         server_->address(), version, "-alpn", "h2", "-CAfile",
+                         File("authority.pem"), "-cert", File("robot.pem"), "-key",
+                         File("robot.key")})
+        .Wait(20);
+  };
+  for (const char* version : {"-tls1_2", "-tls1_3"}) {
+    const ProcessResult accepted = shake_hands(version);
+    EXPECT_EQ(accepted.exit_code, 0) << version << accepted.err;
+  }
+  const ProcessResult refused = shake_hands("-tls1_1");
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_NE(refused.err.find("alert protocol version"), std::string::npos) << refused.err;
+}
+
 // fm-30
 TEST_F(TlsTest, RenewedFilesAreTakenAndBrokenOnesAreNot) {
   Start();
