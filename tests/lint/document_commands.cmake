@@ -1,10 +1,12 @@
 # cmake -DROOT=<tree> -P document_commands.cmake: names commands of documents that cannot be run as they are printed, because they
 # say options of a verb that writes, and not where to. docs/study.md is a protocol and stays as it was.
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/top_folders.cmake)
 
 set(writes "(simulate|import|evaluate|predict|train|plan|experiment|export|robot make)")
 file(GLOB documents "${ROOT}/*.md" "${ROOT}/docs/*.md" "${ROOT}/bench/*.md" "${ROOT}/python/*.md" "${ROOT}/checkpoints/*/*.md")
 list(FILTER documents EXCLUDE REGEX "/docs/study.md$")
+refuse_no_files(${documents})
 set(findings "")
 foreach(document IN LISTS documents)
   file(RELATIVE_PATH name "${ROOT}" "${document}")

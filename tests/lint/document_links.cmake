@@ -31,6 +31,7 @@ function(read_anchors file out)
 endfunction()
 
 file(GLOB documents "${ROOT}/*.md" "${ROOT}/docs/*.md" "${ROOT}/bench/*.md" "${ROOT}/python/*.md" "${ROOT}/checkpoints/*/*.md")
+refuse_no_files(${documents})
 set(findings "")
 foreach(document IN LISTS documents)
   file(RELATIVE_PATH name "${ROOT}" "${document}")

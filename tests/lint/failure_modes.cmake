@@ -1,8 +1,11 @@
 # cmake -DROOT=<tree> -P failure_modes.cmake: names rows of docs/failure-modes.md without a test, and tests of rows that are
 # not there. A test names its rows in a comment above it: `// fm-16`, in Python `# fm-16`.
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/top_folders.cmake)
 
-file(STRINGS "${ROOT}/docs/failure-modes.md" rows REGEX "^\\| [0-9]+ \\|")
+file(GLOB table "${ROOT}/docs/failure-modes.md")
+refuse_no_files(${table})
+file(STRINGS "${table}" rows REGEX "^\\| [0-9]+ \\|")
 list(TRANSFORM rows REPLACE "^\\| ([0-9]+) .*$" "fm-\\1")
 if(NOT rows)
   message(FATAL_ERROR "docs/failure-modes.md has no rows")
@@ -12,6 +15,7 @@ set(tested "")
 set(findings "")
 file(GLOB_RECURSE sources RELATIVE "${ROOT}" "${ROOT}/tests/*_test.cpp" "${ROOT}/tests/test_*.py")
 list(FILTER sources EXCLUDE REGEX "^tests/lint/breaches/")
+refuse_no_files(${sources})
 foreach(source IN LISTS sources)
   file(READ "${ROOT}/${source}" text)
   string(REPLACE ";" "," text "${text}")

@@ -1,11 +1,14 @@
 # cmake -DROOT=<tree> -DCLANG_FORMAT=<program> -P format.cmake: names the C++ and CUDA files that clang-format would change.
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/top_folders.cmake)
 
 set(files "")
-foreach(folder IN ITEMS common robots knn render data model server client evaluation experiments cli bench docs tests)
+foreach(folder IN LISTS top_folders)
   file(GLOB_RECURSE found RELATIVE "${ROOT}" "${ROOT}/${folder}/*.h" "${ROOT}/${folder}/*.cpp" "${ROOT}/${folder}/*.cu")
   list(APPEND files ${found})
 endforeach()
+list(FILTER files EXCLUDE REGEX "^tests/lint/breaches/")
+refuse_no_files(${files})
 execute_process(COMMAND "${CLANG_FORMAT}" --dry-run --Werror ${files}
   WORKING_DIRECTORY "${ROOT}" RESULT_VARIABLE status ERROR_VARIABLE messages)
 if(NOT status EQUAL 0)

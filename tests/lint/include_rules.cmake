@@ -124,10 +124,12 @@ function(folder_of file out)
 endfunction()
 
 set(findings "")
+set(all_files "")
 foreach(top IN LISTS top_folders)
   file(GLOB_RECURSE files RELATIVE "${ROOT}"
     "${ROOT}/${top}/*.h" "${ROOT}/${top}/*.cpp" "${ROOT}/${top}/*.cu" "${ROOT}/${top}/*.cuh")
   list(FILTER files EXCLUDE REGEX "^tests/lint/breaches/")
+  list(APPEND all_files ${files})
   foreach(file IN LISTS files)
     get_filename_component(own "${file}" DIRECTORY)
     if(top MATCHES "^(bench|tests)$")
@@ -163,6 +165,7 @@ foreach(top IN LISTS top_folders)
     endforeach()
   endforeach()
 endforeach()
+refuse_no_files(${all_files})
 
 # The doors of the model must not need LibTorch in whoever includes them.
 foreach(file IN ITEMS model/predictor.h model/rollout_runner.h model/rollout_runner.cpp)

@@ -9,3 +9,10 @@ foreach(top IN LISTS tops)
     list(APPEND top_folders "${top}")
   endif()
 endforeach()
+
+# Ends a lint that has no files to read, and so would be content with everything.
+function(refuse_no_files)
+  if("${ARGN}" STREQUAL "")
+    message(FATAL_ERROR "nothing to check in ${ROOT}")
+  endif()
+endfunction()
