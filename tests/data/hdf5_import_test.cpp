@@ -17,6 +17,7 @@
 #include "tests/robots/one_joint_robot.h"
 #include "tests/robots/seven_joint_robot.h"
 #include "tests/support/must.h"
+#include "tests/support/test_data.h"
 
 namespace interlacer {
 namespace {
@@ -379,6 +380,31 @@ TEST_F(Hdf5ImportTest, CutFilesAreRefused) {
     const Status report = Import().status();
     EXPECT_EQ(report.reason(), reason::FILE_UNREADABLE) << report.ToString() << " of " << size;
   }
+}
+
+/// Of h5py, as robomimic writes it, and of its newer form, which this library cannot read.
+TEST_F(Hdf5ImportTest, FilesOfH5py) {
+  options_.source_dir = testing::TestData("formats/robomimic_like.h5");
+  if (!std::filesystem::exists(options_.source_dir)) {
+    GTEST_SKIP() << "no recording at " << options_.source_dir;
+  }
+  options_.calibration = folder_.File("calibration.json");
+  ASSERT_TRUE(
+      WriteFileAtomic(options_.calibration, std::string(R"({"schema": "interlacer.calibration",
+      "schema_version": 1, "cameras": [{"name": "agentview", "width_px": 84, "height_px": 84,
+      "cx_px": 41.5, "cy_px": 41.5, "fx_px": 100, "fy_px": 100, "world_from_camera":
+      {"translation_m": [0, 0, 0], "rotation_xyzw": [0, 0, 0, 1]}}]})"))
+          .ok());
+  options_.hdf5.depth_kind = "metres";
+  ExpectRefused(reason::ARGUMENT_INVALID, "--step-duration", "control_freq");
+  options_.bag.step_duration_s = 0.05;
+  const EpisodeReader episode = Imported();
+  EXPECT_EQ(episode.step_count(), 5);
+  EXPECT_EQ(episode.ReadDepth(4, 0)->pixels_m, std::vector<float>(84 * 84, 1));
+  EXPECT_EQ(episode.ReadColor(4, 0)->pixels, std::vector<std::uint8_t>(3 * 84 * 84, 0));
+
+  options_.source_dir = testing::TestData("formats/robomimic_like_libver_latest.h5");
+  ExpectRefused(reason::FILE_UNREADABLE, "agentview_image", "h5repack");
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "tests/data/import_fixture.h"
 #include "tests/data/lerobot_writer.h"
 #include "tests/robots/one_joint_robot.h"
+#include "tests/support/test_data.h"
 
 namespace interlacer {
 namespace {
@@ -540,10 +541,9 @@ TEST_F(LerobotImportTest, WithoutTheProgramItsPackageIsNamed) {
 
 /// Of LeRobot's own writer: colour as AV1, joints of seven columns.
 TEST_F(LerobotImportTest, SetsOfItsOwnWriter) {
-  const char* const data = std::getenv("INTERLACER_TEST_DATA");
-  options_.source_dir = std::string(data == nullptr ? "" : data) + "/formats/lr3";
+  options_.source_dir = testing::TestData("formats/lr3");
   if (!std::filesystem::exists(options_.source_dir)) {
-    GTEST_SKIP() << "INTERLACER_TEST_DATA has no formats/lr3";
+    GTEST_SKIP() << "no recording at " << options_.source_dir;
   }
   options_.lerobot.episode = 1;
   options_.bag.joints = {"observation.state=finger,elbow,-,-,-,-,-"};

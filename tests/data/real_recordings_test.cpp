@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "data/importers/importers.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
+#include "tests/support/test_data.h"
 
 namespace interlacer {
 namespace {
@@ -29,16 +29,11 @@ struct Recording {
   double max_cross_camera_distance_m;
 };
 
-std::string DataFolder() {
-  const char* folder = std::getenv("INTERLACER_TEST_DATA");
-  return folder != nullptr ? folder : INTERLACER_SOURCE_DIR "/../shared/data";
-}
-
 class RealRecordingTest : public ::testing::TestWithParam<Recording> {};
 
 TEST_P(RealRecordingTest, ImportsAndValidates) {
   const Recording& recording = GetParam();
-  const std::string source = DataFolder() + "/" + recording.folder;
+  const std::string source = testing::TestData(recording.folder);
   if (!fs::is_directory(source)) GTEST_SKIP() << "no recording at " << source;
   const TempFolder output;
   ImportOptions options;

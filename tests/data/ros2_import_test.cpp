@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -33,6 +32,7 @@
 #include "tests/support/matchers.h"
 #include "tests/support/must.h"
 #include "tests/support/temp_folder.h"
+#include "tests/support/test_data.h"
 
 namespace interlacer::testing {
 namespace {
@@ -962,11 +962,8 @@ TEST_F(Ros2ImportTest, DamagedMessagesAreFoundOrRefused) {
 
 /// Files of other people's writers.
 TEST_F(Ros2ImportTest, FilesOfOtherWriters) {
-  const char* const data = std::getenv("INTERLACER_TEST_DATA");
-  const std::string formats = std::string(data == nullptr ? "" : data) + "/formats";
-  if (!std::filesystem::exists(formats + "/ros_mcap")) {
-    GTEST_SKIP() << "INTERLACER_TEST_DATA has no formats/ros_mcap";
-  }
+  const std::string formats = TestData("formats");
+  if (!std::filesystem::exists(formats)) GTEST_SKIP() << "no recordings at " << formats;
   options_.bag.world_frame = "left_color_optical_frame";
   for (const char* source : {"/ros_mcap", "/ros_sqlite3", "/foxglove.mcap"}) {
     options_.source_dir = formats + source;
