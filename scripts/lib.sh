@@ -73,10 +73,22 @@ failed_tests() {
     END { print_tail(); printf "%s", list }' "$1"
 }
 
-# run_tests BUILD_FOLDER CTEST_ARGUMENT...: what failed, else ctest's closing lines.
+# require_tests LOG REGEX...: says and fails where no test has such a name, and where one was skipped.
+require_tests() {
+  local log=$1 name status=0; shift
+  for name in "$@"; do
+    ! { grep -E "Test +#[0-9]+: $name" "$log" || say "no test $name: Skipped"; } | grep Skipped || status=1
+  done
+  return "$status"
+}
+
+# run_tests BUILD_FOLDER CTEST_ARGUMENT...: what failed, else ctest's closing lines. Tests skip what is not there; those of
+# INTERLACER_REQUIRE, beginnings of their names, fail then.
 run_tests() {
-  local log=$1/test.log; shift
+  local log=$1/test.log required; shift
   ctest --output-on-failure --parallel "$(nproc)" --no-tests=error "$@" >"$log" 2>&1 ||
     { failed_tests "$log"; return 1; }
+  read -ra required <<<"${INTERLACER_REQUIRE:-}"
+  require_tests "$log" "${required[@]}" || { say "error: these were skipped, and INTERLACER_REQUIRE names them"; return 1; }
   grep -E 'tests passed|Total Test time|Skipped' "$log"
 }
