@@ -1,0 +1,32 @@
+# cmake -DROOT=<tree> -P reasons.cmake: names reasons of common/error_reasons.h that docs/reasons.md does not explain, and words
+# there that are no reasons.
+cmake_minimum_required(VERSION 3.25)
+
+file(READ "${ROOT}/common/error_reasons.h" text)
+string(REGEX MATCHALL "X\\([A-Z_]+\\)" reasons "${text}")
+list(TRANSFORM reasons REPLACE "^X\\((.*)\\)$" "\\1")
+file(STRINGS "${ROOT}/docs/reasons.md" rows REGEX "^\\| `[A-Z_]+`")
+set(explained "")
+foreach(row IN LISTS rows)
+  string(REGEX MATCH "^\\| [^|]*" words "${row}")
+  string(REGEX MATCHALL "[A-Z_]+" words "${words}")
+  list(APPEND explained ${words})
+endforeach()
+
+set(findings "")
+foreach(reason IN LISTS reasons)
+  if(NOT reason IN_LIST explained)
+    list(APPEND findings "${reason}: not in docs/reasons.md")
+  endif()
+endforeach()
+foreach(word IN LISTS explained)
+  if(NOT word IN_LIST reasons)
+    list(APPEND findings "${word}: no reason of common/error_reasons.h")
+  endif()
+endforeach()
+
+if(NOT reasons OR findings)
+  list(LENGTH findings count)
+  list(JOIN findings "\n  " text)
+  message(FATAL_ERROR "reasons and their list disagree ${count} time(s):\n  ${text}")
+endif()
