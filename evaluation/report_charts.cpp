@@ -154,6 +154,11 @@ std::string SamplingText(const ReportInput& in) {
          " m: what the sampling of particles leaves, and no prediction is rid of.";
 }
 
+/// What stands behind "95 % intervals".
+std::string FewText(const ReportInput& in) {
+  return in.reference().episodes.size() < kFewestToDecide ? kFewEpisodesText : "";
+}
+
 bool IsOfPictures(std::string_view metric) {
   return std::find(kPictureMetrics.begin(), kPictureMetrics.end(), metric) != kPictureMetrics.end();
 }
@@ -175,7 +180,8 @@ std::string ScoreChartsHtml(const ReportInput& in) {
   if (charts.empty()) return "";
   return SectionHtml("Scores by step",
                      charts + ParagraphHtml("Lines are means over episodes, bands are 95 % "
-                                            "bootstrap intervals."));
+                                            "bootstrap intervals" +
+                                            FewText(in) + "."));
 }
 
 std::string GeometryHtml(const ReportInput& in) {
@@ -203,7 +209,7 @@ std::string DifferencesHtml(const ReportInput& in) {
   if (spec.series.empty()) return "";
   HtmlTable table;
   table.caption = "Paired difference in SSIM to " + in.variants[0].name +
-                  ": mean, 95 % interval, episodes above and below";
+                  ": mean, 95 % interval, episodes above and below" + FewText(in);
   table.header = {"step"};
   for (std::size_t i = 1; i < in.variants.size(); ++i) table.header.push_back(in.variants[i].name);
   for (const int step : ChosenSteps(in)) {

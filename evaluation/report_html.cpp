@@ -28,15 +28,21 @@ std::string VerdictPart(const ReportInput& in, std::size_t variant, int step) {
   if (!score.difference) return "";
   const MeanEstimate& d = score.difference->difference;
   const std::string& name = in.variants[variant].name;
-  if (d.interval && d.interval->Contains(0)) {
+  if (score.difference->wins + score.difference->losses == 0) return "; equal to " + name;
+  const bool is_few = d.n < kFewestToDecide;
+  if (!is_few && d.interval->Contains(0)) {
     return "; no difference is shown to " + name + " (" + SignedText(d.mean, 4) + " " +
            IntervalText(d, 4) + ")";
   }
-  MeanEstimate size = d;
-  if (d.mean < 0 && d.interval) size.interval = Interval{-d.interval->high, -d.interval->low};
-  const std::string interval = d.interval ? " " + IntervalText(size, 4) : "";
-  return "; " + name + " is " + (d.mean > 0 ? "better" : "worse") + " by " +
-         ScoreText(std::abs(d.mean), 4) + interval;
+  if (ScoreText(std::abs(d.mean), 4) == ScoreText(0., 4)) return "; within 0.0001 of " + name;
+  if (is_few) {
+    return "; " + name + " differs by " + SignedText(d.mean, 4) +
+           (d.interval ? " " + IntervalText(d, 4) : "");
+  }
+  const bool is_better = d.mean > 0;
+  const Interval size = is_better ? *d.interval : Interval{-d.interval->high, -d.interval->low};
+  return "; " + name + " is " + (is_better ? "better" : "worse") + " by " +
+         ScoreText(std::abs(d.mean), 4) + " " + IntervalText(size, 4);
 }
 
 std::string Verdict(const ReportInput& in) {
@@ -49,7 +55,8 @@ std::string Verdict(const ReportInput& in) {
                      ScoreText(own->mean, 4) + (own->interval ? " " + IntervalText(*own, 4) : "");
   for (std::size_t i = 1; i < in.variants.size(); ++i) text += VerdictPart(in, i, step);
   return text + ". Means over " + CountText(static_cast<std::size_t>(own->n), "episode") +
-         (own->interval ? ", 95 % intervals." : ", too few for intervals.");
+         (own->interval ? ", 95 % intervals" : ", too few for intervals") +
+         (own->interval && own->n < kFewestToDecide ? kFewEpisodesText : "") + ".";
 }
 
 std::string Headline(const ReportInput& in) {
@@ -59,7 +66,8 @@ std::string Headline(const ReportInput& in) {
     const int shown = step == 0 ? 0 : (StepsOf(r).empty() ? 0 : StepsOf(r).back());
     if (step == 1 && shown == 0) continue;
     const auto mean = CompareVariants(in.variants, kSsim, shown)[0].mean;
-    const std::string text = step == 0 ? label : "SSIM after " + std::to_string(shown) + " steps";
+    const std::string text =
+        step == 0 ? label : "SSIM after " + CountText(static_cast<std::size_t>(shown), "step");
     if (mean) figures.push_back({ScoreText(mean->mean, 3), text, IntervalText(*mean, 3)});
   }
   const auto psnr = CompareVariants(in.variants, kPsnr, 0)[0].mean;

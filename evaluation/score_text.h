@@ -10,6 +10,10 @@
 
 namespace interlacer {
 
+/// Behind "95 % intervals" of fewer than kFewestToDecide episodes.
+inline constexpr char kFewEpisodesText[] =
+    "; of so few episodes their bounds are about the extreme ones";
+
 /// "copy_last" as people read it.
 std::string SubjectLabel(std::string_view subject);
 std::string MetricLabel(std::string_view metric);

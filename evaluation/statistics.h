@@ -45,6 +45,10 @@ struct MeanEstimate {
   std::optional<Interval> interval;
 };
 
+/// Episodes from which on an interval of their mean difference decides: fewer lie all on one side
+/// by chance more often than once in 20 (2 of 2^n), and the bounds are about the extreme ones.
+inline constexpr int kFewestToDecide = 6;
+
 /// Absent for no values.
 std::optional<MeanEstimate> EstimateMean(std::span<const double> values,
                                          const BootstrapOptions& options = {});

@@ -56,6 +56,7 @@ std::string FramesDir(const std::string& path) {
 
 std::string SummaryText(const std::vector<Variant>& variants) {
   std::string text;
+  bool has_few = false;
   for (const std::string& metric : MetricsOf(*variants[0].results)) {
     const std::vector<VariantScore> scores = CompareVariants(variants, metric, -1);
     for (std::size_t i = 0; i < scores.size(); ++i) {
@@ -69,6 +70,7 @@ std::string SummaryText(const std::vector<Variant>& variants) {
               Format(" [%+.4f, %+.4f]", d->difference.interval->low, d->difference.interval->high);
         }
         text += Format("  n %d, %d : %d", d->difference.n, d->wins, d->losses);
+        has_few = has_few || (d->difference.interval && d->difference.n < kFewestToDecide);
       }
       text += "\n";
     }
@@ -82,6 +84,7 @@ std::string SummaryText(const std::vector<Variant>& variants) {
                      variant.name.c_str(), RatioText(share).c_str());
     }
   }
+  if (has_few) text += std::string("95 % intervals") + kFewEpisodesText + "\n";
   return text;
 }
 

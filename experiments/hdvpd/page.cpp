@@ -51,7 +51,8 @@ class PageBuilder {
       const double mean = gap->difference.mean;
       const std::optional<Interval>& judge =
           gap->over_runs ? gap->over_runs : gap->difference.interval;
-      const bool is_open = !judge || judge->Contains(0);
+      const bool is_few = !gap->over_runs && gap->difference.n < kFewestToDecide;
+      const bool is_open = is_few || !judge || judge->Contains(0);
       text += text.empty() ? "" : " ";
       text += is_open ? "Between " + a.name + " and " + b.name +
                             " no difference in SSIM is shown: " + GapText(*gap, kStudyDecimals)

@@ -85,6 +85,7 @@ TEST_F(Evaluate, CompareHoldsOneResultAgainstItsBaselines) {
   const ProcessResult result = RunVerb({"compare", scores});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("splat of the particles"));
+  EXPECT_THAT(result.out, HasSubstr("of so few episodes their bounds are about the extreme ones"));
   const ProcessResult gate = RunVerb({"compare", scores, "--fail-if", "ssim < 0"});
   EXPECT_NE(gate.exit_code, 0);
   EXPECT_THAT(gate.err, HasSubstr("--fail-if: expected two results or more, got one"));

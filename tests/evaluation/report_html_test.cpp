@@ -74,6 +74,30 @@ TEST(ReportHtml, SurvivesNoEpisodeAndOneEpisode) {
   const std::string page = ReportHtml(InputOf(one));
   ExpectSelfContained(page);
   EXPECT_THAT(page, HasSubstr("Means over 1 episode, too few for intervals."));
+  EXPECT_THAT(page, HasSubstr("; copy last frame differs by +0.0300."));
+  EXPECT_THAT(page, HasSubstr("SSIM after 3 steps"));
+}
+
+TEST(ReportHtml, FewEpisodesDecideNothing) {
+  const std::string few = ReportHtml(InputOf(MakeResults(5, 1)));
+  EXPECT_THAT(few, HasSubstr("; copy last frame differs by +0.0080 [0.0"));
+  EXPECT_THAT(few, Not(HasSubstr("is better by")));
+  EXPECT_THAT(few, HasSubstr("Means over 5 episodes, 95 % intervals; of so few episodes their "
+                             "bounds are about the extreme ones."));
+  EXPECT_THAT(few, HasSubstr("SSIM after 1 step<"));
+  const std::string enough = ReportHtml(InputOf(MakeResults(6, 1)));
+  EXPECT_THAT(enough, HasSubstr("; copy last frame is better by 0.0075 [0.0"));
+  EXPECT_THAT(enough, HasSubstr("Means over 6 episodes, 95 % intervals."));
+  EXPECT_THAT(enough, Not(HasSubstr("of so few episodes")));
+}
+
+TEST(ReportHtml, EqualScoresAreNeitherBetterNorWorse) {
+  const Results results = MakeResults(6, 2), nearly = MakeResults(6, 2, -0.00001);
+  ReportInput input = InputOf(results);
+  input.variants[1] = {"twin", &results, std::string(kModelSubject), ""};
+  EXPECT_THAT(ReportHtml(input), HasSubstr("; equal to twin. Means"));
+  input.variants[1].results = &nearly;
+  EXPECT_THAT(ReportHtml(input), HasSubstr("; within 0.0001 of twin. Means"));
 }
 
 // fm-39
