@@ -193,7 +193,9 @@ std::string GeometryHtml(const ReportInput& in) {
       "In metres, smaller is better. Objects that move are those that truly are 1 cm or more from "
       "their start at some step of the rollout, counted at every step. Depth: mean error of the "
       "drawn depth inside the workspace. Chamfer distance: between the particles that a camera "
-      "sees and the true points of its depth image.";
+      "sees and the true points of its depth image. Where fewer episodes have a score at some "
+      "step, "
+      "as before and in contact, lines join means of different ones; the tables say of how many.";
   return SectionHtml("Particles and geometry", charts + ParagraphHtml(how + SamplingText(in)));
 }
 

@@ -6,6 +6,7 @@
 
 #include "common/json.h"
 #include "evaluation/html.h"
+#include "evaluation/mean_table.h"
 #include "evaluation/metric_definitions.h"
 #include "evaluation/report_charts.h"
 #include "evaluation/report_scene.h"
@@ -110,23 +111,19 @@ std::string ShareTables(const ReportInput& in) {
 }
 
 std::string ScoreTables(const ReportInput& in) {
+  std::vector<std::string> names;
+  for (const Variant& variant : in.variants) names.push_back(variant.name);
   std::string tables;
   for (const std::string& metric : MetricsOf(in.reference())) {
     // They have a table of their own.
     if (metric.starts_with(kSpreadMetricPrefix)) continue;
-    HtmlTable table;
-    table.caption = MetricHeading(metric) + ": mean and 95 % interval";
-    table.header = {"step"};
-    for (const Variant& variant : in.variants) table.header.push_back(variant.name);
+    MeansByStep means;
     for (const int step : ChosenSteps(in)) {
-      std::vector<std::string> row{std::to_string(step)};
-      bool has_value = false;
       for (const VariantScore& score : CompareVariants(in.variants, metric, step)) {
-        has_value = has_value || score.mean;
-        row.push_back(MeanText(score.mean, MetricDecimals(metric)));
+        means[step].push_back(score.mean);
       }
-      if (has_value) table.rows.push_back(std::move(row));
     }
+    const HtmlTable table = MeanTable(MetricHeading(metric), names, means, MetricDecimals(metric));
     if (!table.rows.empty()) tables += TableHtml(table);
   }
   tables += ShareTables(in);

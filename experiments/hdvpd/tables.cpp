@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "evaluation/html.h"
+#include "evaluation/mean_table.h"
 #include "evaluation/score_text.h"
 #include "evaluation/view_scores.h"
 #include "experiments/hdvpd/charts.h"
@@ -122,21 +123,16 @@ std::string TrainingHtml(const Study& study) {
 std::string ScoreTablesHtml(const Study& study) {
   std::string tables;
   const std::vector<NamedSubject> subjects = FigureSubjects(study);
+  std::vector<std::string> names;
+  for (const NamedSubject& subject : subjects) names.push_back(subject.name);
   for (const std::string_view metric : kMetrics) {
-    HtmlTable table;
-    table.caption = MetricHeading(metric) + ": mean and 95 % interval";
-    table.header = {"step"};
-    for (const NamedSubject& subject : subjects) table.header.push_back(subject.name);
+    MeansByStep means;
     for (int step = 1; step <= study.step_count(); ++step) {
-      std::vector<std::string> row{std::to_string(step - 1)};
-      bool has_value = false;
       for (const NamedSubject& subject : subjects) {
-        const auto mean = study.Mean(subject.subject, metric, step, EpisodeGroup::kMoving);
-        has_value = has_value || mean;
-        row.push_back(MeanText(mean, MetricDecimals(metric)));
+        means[step - 1].push_back(study.Mean(subject.subject, metric, step, EpisodeGroup::kMoving));
       }
-      if (has_value) table.rows.push_back(std::move(row));
     }
+    const HtmlTable table = MeanTable(MetricHeading(metric), names, means, MetricDecimals(metric));
     if (!table.rows.empty()) tables += TableHtml(table);
   }
   return tables.empty() ? "" : SectionHtml("The numbers", tables);

@@ -91,6 +91,20 @@ TEST(ReportHtml, FewEpisodesDecideNothing) {
   EXPECT_THAT(enough, Not(HasSubstr("of so few episodes")));
 }
 
+TEST(ReportHtml, TablesSayOverHowManyEpisodesWhereStepsDiffer) {
+  Results results = MakeResults(3, 2);
+  for (const auto& [episode, step] :
+       {std::pair{"episode_0", 1}, std::pair{"episode_1", 1}, std::pair{"episode_2", 1},
+        std::pair{"episode_0", 2}, std::pair{"episode_1", 2}}) {
+    AddValue(&results, kModelSubject, episode, step, kL2MovedBefore, 0.02);
+  }
+  const std::string page = ReportHtml(InputOf(results));
+  EXPECT_THAT(page, HasSubstr(">0.0200 [0.0200, 0.0200], n = 3</td>"));
+  EXPECT_THAT(page, HasSubstr(">0.0200 [0.0200, 0.0200], n = 2</td>"));
+  EXPECT_THAT(page, HasSubstr("before contact, m: mean and 95 % interval, n episodes"));
+  EXPECT_THAT(page, HasSubstr("Depth error, m: mean and 95 % interval<")) << "of all at every step";
+}
+
 TEST(ReportHtml, EqualScoresAreNeitherBetterNorWorse) {
   const Results results = MakeResults(6, 2), nearly = MakeResults(6, 2, -0.00001);
   ReportInput input = InputOf(results);
