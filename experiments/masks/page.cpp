@@ -11,6 +11,8 @@ namespace interlacer {
 namespace {
 
 constexpr int kMostHoldingShown = 8;
+/// Before verdicts that were measured with --quick.
+constexpr char kQuickText[] = "Tiny sizes (--quick): the verdicts say nothing of the papers. ";
 
 int Rank(Verdict verdict) {
   return verdict == Verdict::kDoesNotHold ? 0 : verdict == Verdict::kUndecided ? 1 : 2;
@@ -46,13 +48,11 @@ std::string ClaimsHtml(const std::vector<MaskClaim>& claims) {
 
 std::string MachineText(const MaskProvenance& how) {
   char text[384];
-  std::snprintf(
-      text, sizeof text,
-      "%sOne thread on a machine of %d cores, in %.0f s; processes that wanted a core, on "
-      "average over a minute: %.1f before and %.1f after. Times are of the processor, "
-      "which such company lengthens little; counts and estimates do not depend on it.",
-      how.is_quick ? "Tiny sizes (--quick). " : "", how.cores, how.seconds, how.load_before,
-      how.load_after);
+  std::snprintf(text, sizeof text,
+                "One thread on a machine of %d cores, in %.0f s; processes that wanted a core, on "
+                "average over a minute: %.1f before and %.1f after. Times are of the processor, "
+                "which such company lengthens little; counts and estimates do not depend on it.",
+                how.cores, how.seconds, how.load_before, how.load_after);
   return text;
 }
 
@@ -102,7 +102,8 @@ std::string MaskPageHtml(const MaskPage& page, const MaskProvenance& provenance)
       SectionHtml("How it was made",
                   notes + ParagraphHtml(MachineText(provenance)) +
                       ParagraphHtml(provenance.created_time + ": " + provenance.command));
-  return PageHtml(page.title, CountText(page.claims), body);
+  return PageHtml(page.title, (provenance.is_quick ? kQuickText : "") + CountText(page.claims),
+                  body);
 }
 
 nlohmann::ordered_json MaskPageToJson(const MaskPage& page, const MaskProvenance& provenance) {
@@ -157,7 +158,9 @@ std::string PointsToCsv(const PointTable& points) {
 std::string MaskOverviewHtml(const std::vector<nlohmann::ordered_json>& pages) {
   std::string body;
   std::vector<MaskClaim> all;
+  bool has_quick = false;
   for (const auto& page : pages) {
+    has_quick = has_quick || page.at("quick").get<bool>();
     const std::vector<MaskClaim> claims = ClaimsOf(page);
     all.insert(all.end(), claims.begin(), claims.end());
     const auto name = page.at("page").get<std::string>();
@@ -167,12 +170,14 @@ std::string MaskOverviewHtml(const std::vector<nlohmann::ordered_json>& pages) {
                                       (page.at("quick").get<bool>() ? " Tiny sizes." : "")) +
                             ClaimsHtml(claims));
   }
-  return PageHtml("Masks: the papers' statements, measured", CountText(all), body);
+  return PageHtml("Masks: the papers' statements, measured",
+                  (has_quick ? kQuickText : "") + CountText(all), body);
 }
 
 std::string ClaimsToText(const std::vector<nlohmann::ordered_json>& pages) {
   std::string text;
   for (const auto& page : pages) {
+    if (page.at("quick").get<bool>()) text += std::string(kQuickText) + "\n";
     text += page.at("page").get<std::string>() + ": " + page.at("title").get<std::string>() + "\n";
     for (const MaskClaim& claim : FailuresFirst(ClaimsOf(page))) {
       char verdict[32];

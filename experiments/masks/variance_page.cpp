@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "evaluation/score_chart.h"
 #include "evaluation/score_text.h"
@@ -104,15 +107,20 @@ class VarianceMaker {
   }
 
  private:
+  /// What several comparisons ask for is measured and listed once.
   StatusOr<std::optional<MeanEstimate>> Measure(const std::string& graph, EstimateForm form,
                                                 const attention::WalkSetting& walks) {
-    INTERLACER_ASSIGN_OR_RETURN(const auto errors, SquaredErrors(walks, form, draws_, run_));
-    const auto mean = EstimateMean(errors);
     const std::string name = form == EstimateForm::kSymmetric ? "symmetric" : "asymmetric";
+    std::vector<std::string> row{graph, name, walks.sampler, FigureText(walks.halt_probability),
+                                 std::to_string(walks.walks)};
+    std::optional<MeanEstimate>& mean = measured_[row];
+    if (mean) return mean;
+    INTERLACER_ASSIGN_OR_RETURN(const auto errors, SquaredErrors(walks, form, draws_, run_));
+    mean = EstimateMean(errors);
     page_.points.rows.push_back({graph, name, walks.sampler, walks.halt_probability, walks.walks,
                                  mean->mean, mean->interval->low, mean->interval->high});
-    table_.rows.push_back({graph, name, walks.sampler, FigureText(walks.halt_probability),
-                           std::to_string(walks.walks), MeanText(mean, kDecimals)});
+    row.push_back(MeanText(mean, kDecimals));
+    table_.rows.push_back(std::move(row));
     return mean;
   }
 
@@ -204,6 +212,7 @@ class VarianceMaker {
   const std::uint32_t draws_;
   MaskPage page_;
   HtmlTable table_;
+  std::map<std::vector<std::string>, std::optional<MeanEstimate>> measured_;
 };
 
 }  // namespace

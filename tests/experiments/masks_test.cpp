@@ -267,6 +267,25 @@ TEST(MaskPage, ShowsFailuresFirstInEveryForm) {
   EXPECT_EQ(CountText(page.claims), "Of 3 claims 1 do not hold, 1 are undecided, 1 hold.");
 }
 
+TEST(MaskPage, VerdictsAtTinySizesSayThatTheyAreNotOfThePapers) {
+  MaskPage page;
+  page.claims = {AtMost({.text = "t"}, 1, 2)};
+  MaskProvenance quick;
+  quick.is_quick = true;
+  const char* warning = "Tiny sizes (--quick): the verdicts say nothing of the papers.";
+  const nlohmann::ordered_json json = MaskPageToJson(page, quick);
+  for (const std::string& head :
+       {MaskPageHtml(page, quick), MaskOverviewHtml({MaskPageToJson(page, {}), json})}) {
+    EXPECT_THAT(head, HasSubstr(std::string("<p class=\"verdict\">") + warning + " Of "));
+  }
+  EXPECT_THAT(ClaimsToText({json}), HasSubstr(warning));
+  const nlohmann::ordered_json full = MaskPageToJson(page, {});
+  for (const std::string& text :
+       {MaskPageHtml(page, {}), MaskOverviewHtml({full}), ClaimsToText({full})}) {
+    EXPECT_THAT(text, Not(HasSubstr("Tiny sizes")));
+  }
+}
+
 TEST(MaskPage, FoldsManyClaimsThatHoldAway) {
   MaskPage page;
   const auto add = [&page](double value, int count) {
@@ -289,6 +308,20 @@ TEST(MaskPages, AnUnknownNameIsRefusedWithThoseThatAre) {
   EXPECT_EQ(status.code(), StatusCode::kNotFound);
   EXPECT_EQ(status.field(), "pages");
   EXPECT_THAT(status.message(), HasSubstr("gkat_cost"));
+}
+
+TEST(MaskPages, VariancesAreListedOnceHoweverManyComparisonsTakeThem) {
+  MaskRun run;
+  run.is_quick = true;
+  const MaskPage page = MakeMaskPage("variance", run).value();
+  std::set<std::string> settings;
+  for (const auto& row : page.points.rows) {
+    std::string setting;
+    for (std::size_t i = 0; i < 5; ++i) setting += row[i].dump() + " ";
+    EXPECT_TRUE(settings.insert(setting).second) << setting;
+  }
+  EXPECT_EQ(page.tables.front().rows.size(), settings.size());
+  EXPECT_EQ(page.charts.front().series.front().y.size(), 3u) << "4, 8 and 16 walks";
 }
 
 TEST(MaskPages, GkatIsMeasuredByTheWaysThatItsNamesSay) {
