@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "evaluation/html.h"
@@ -18,13 +19,33 @@ namespace {
 constexpr int kChosenSteps[] = {0, 1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128};
 constexpr std::size_t kMaxTableSteps = 10;
 
+/// A baseline looks as its subject does on every page; models take what baselines leave.
+std::vector<std::size_t> StylesOf(const std::vector<Variant>& variants) {
+  std::set<std::size_t> taken;
+  for (const Variant& variant : variants) {
+    if (variant.subject != kModelSubject) taken.insert(StyleOf(variant.subject));
+  }
+  std::vector<std::size_t> styles;
+  std::size_t next = StyleOf(kModelSubject);
+  for (const Variant& variant : variants) {
+    if (variant.subject != kModelSubject) {
+      styles.push_back(StyleOf(variant.subject));
+      continue;
+    }
+    while (taken.contains(next)) ++next;
+    styles.push_back(next++);
+  }
+  return styles;
+}
+
 /// A curve of each variant, of what `estimate` takes from its score at every step.
 template <typename Estimate>
 std::vector<ChartSeries> CurvesOf(const ReportInput& in, std::string_view metric,
                                   Estimate estimate) {
   std::vector<ChartSeries> curves;
+  const std::vector<std::size_t> styles = StylesOf(in.variants);
   for (std::size_t i = 0; i < in.variants.size(); ++i) {
-    curves.push_back({in.variants[i].name, {}, {}, {}, {}, i});
+    curves.push_back({in.variants[i].name, {}, {}, {}, {}, styles[i]});
   }
   for (const int step : StepsOf(in.reference())) {
     const std::vector<VariantScore> scores = CompareVariants(in.variants, metric, step);
@@ -257,8 +278,10 @@ std::string DistributionsHtml(const ReportInput& in) {
   episodes.title = "SSIM by episode, mean over the rollout";
   episodes.value_label = "SSIM";
   episodes.alt_text = "One dot an episode, a line at the mean";
-  for (const Variant& variant : in.variants) {
-    DistributionGroup group{variant.name, {}};
+  const std::vector<std::size_t> styles = StylesOf(in.variants);
+  for (std::size_t i = 0; i < in.variants.size(); ++i) {
+    const Variant& variant = in.variants[i];
+    DistributionGroup group{variant.name, {}, styles[i]};
     const ValueFilter filter{variant.subject, kSsim, -1, "", {}};
     for (const auto& [id, mean] : EpisodeMeans(*variant.results, filter)) {
       group.values.push_back(mean);
@@ -269,7 +292,7 @@ std::string DistributionsHtml(const ReportInput& in) {
   cameras.title = "SSIM of " + in.variants[0].name + " by camera";
   cameras.groups.clear();
   for (const std::string& camera : CamerasOf(in.reference())) {
-    DistributionGroup group{camera, {}};
+    DistributionGroup group{camera, {}, styles.front()};
     const ValueFilter filter{in.variants[0].subject, kSsim, -1, camera, {}};
     for (const auto& [id, mean] : EpisodeMeans(in.reference(), filter))
       group.values.push_back(mean);

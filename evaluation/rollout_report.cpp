@@ -38,8 +38,7 @@ ChartSeries Series(const RolloutReportInput& in, std::string_view subject,
                    std::string_view metric) {
   ChartSeries series;
   series.name = SubjectLabel(subject);
-  series.style = static_cast<std::size_t>(std::find(kSubjects.begin(), kSubjects.end(), subject) -
-                                          kSubjects.begin());
+  series.style = StyleOf(subject);
   for (int step = 0; step <= in.task->step_count; ++step) {
     series.x.push_back(step);
     series.y.push_back(MeanScore(*in.evaluation, subject, metric, step)

@@ -4,12 +4,19 @@
 #include <cmath>
 #include <limits>
 
+#include "evaluation/subjects.h"
+
 namespace interlacer {
 namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
+
+std::size_t StyleOf(std::string_view subject) {
+  return static_cast<std::size_t>(std::find(kSubjects.begin(), kSubjects.end(), subject) -
+                                  kSubjects.begin());
+}
 
 void AddPoint(double x, const MeanEstimate* mean, ChartSeries* series) {
   series->x.push_back(x);

@@ -4,7 +4,8 @@
 ///
 /// Colours are the page's variables --c0 .. --c8 (colour-blind safe, light and dark) and every
 /// series has a dash pattern and a marker of its own, so that a grey print stays readable. Texts
-/// are escaped here. Non-finite values are gaps. Pure functions, thread-safe.
+/// are escaped here; of titles and names that are too long the middle is left out, and the whole is
+/// a tooltip. Non-finite values are gaps. Pure functions, thread-safe.
 
 #include <cstddef>
 #include <optional>
@@ -44,6 +45,8 @@ std::string LineChartSvg(const ChartSpec& spec);
 struct DistributionGroup {
   std::string name;
   std::vector<double> values;
+  /// Colour, as that of a series; absent: by the number of the row.
+  std::optional<std::size_t> style = {};
 };
 struct DistributionSpec {
   std::string title;
@@ -54,8 +57,5 @@ struct DistributionSpec {
 };
 /// One row a group: a dot for each value, a line at the mean.
 std::string DistributionSvg(const DistributionSpec& spec);
-
-/// Round steps that cover [low, high] with about `count` ticks.
-std::vector<double> NiceTicks(double low, double high, int count);
 
 }  // namespace interlacer

@@ -91,6 +91,16 @@ TEST(ReportHtml, FewEpisodesDecideNothing) {
   EXPECT_THAT(enough, Not(HasSubstr("of so few episodes")));
 }
 
+TEST(ReportHtml, ASubjectHasItsColourWhateverElseIsShown) {
+  const Results results = MakeResults(2, 2);
+  ReportInput input = InputOf(results);
+  const std::string page = ReportHtml(input);
+  EXPECT_THAT(page, HasSubstr("fill=\"var(--c4)\"")) << "copy_last, the fifth subject";
+  EXPECT_THAT(page, Not(HasSubstr("fill=\"var(--c1)\"")));
+  input.variants.push_back({"other", &results, std::string(kModelSubject), ""});
+  EXPECT_THAT(ReportHtml(input), HasSubstr("fill=\"var(--c1)\"")) << "another model";
+}
+
 TEST(ReportHtml, TablesSayOverHowManyEpisodesWhereStepsDiffer) {
   Results results = MakeResults(3, 2);
   for (const auto& [episode, step] :
