@@ -1,10 +1,14 @@
 #include "data/importers/apc.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
 #include "common/file_io.h"
+#include "common/metre_depths.h"
+#include "common/number_text.h"
 #include "data/importers/source_files.h"
 #include "data/importers/write_recording.h"
 #include "data/number_lines.h"
@@ -15,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kApcDepthUnitM = 0.0001;
+constexpr double kApcDepthUnitM = kTenthMillimeterM;
 constexpr char kInfoFile[] = "cam.info.txt";
 constexpr char kColorTitle[] = "Color camera intrinsic matrix";
 constexpr char kPoseTitle[] = "Camera-to-world extrinsic matrix";
@@ -57,6 +61,34 @@ Status ParseColorMatrix(const std::vector<TextLine>& lines, std::size_t first,
   return Status::Ok();
 }
 
+/// Files of frames as they are named there.
+std::string FramesThere(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (name != kInfoFile && !IsSystemFile(name)) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names.empty() ? "no files" : AbbreviatedList(names);
+}
+
+/// Whether the bits that decode_depth rotated stood right before.
+SourceMistake RotatedBack(double unit_m) {
+  return {"with the bits of depths as they are stored and integers of " +
+              NumberText(1000 * unit_m) + " mm",
+          "were these depths rotated back before? apc is for the toolbox's own files, whose bits "
+          "are rotated; redwood reads the others",
+          [unit_m](RgbdView* view) {
+            for (float& depth_m : view->depth.pixels_m) {
+              if (!std::isfinite(depth_m)) continue;
+              const auto value = static_cast<std::uint32_t>(std::lround(depth_m / kApcDepthUnitM));
+              const std::uint32_t stored = ((value << 3) | (value >> 13)) & 0xffff;
+              depth_m = static_cast<float>(stored * unit_m);
+            }
+          }};
+}
+
 int CountColorFrames(const std::string& folder) {
   int count = 0;
   std::error_code error;
@@ -80,10 +112,11 @@ StatusOr<ApcCameraInfo> ParseApcCameraInfo(std::string_view text, const std::str
       const std::string field = file + ":" + std::to_string(lines[i].number);
       INTERLACER_ASSIGN_OR_RETURN(const int number, FrameNumber(line, field));
       INTERLACER_ASSIGN_OR_RETURN(const auto pose, ParseMatrixLines(lines, i + 1, file));
-      if (pose) {
-        info.world_from_camera[number] = *pose;
-      } else {
+      if (!pose) {
         ++info.lost_count;
+      } else if (info.world_from_camera.emplace(number, *pose).first->second != *pose) {
+        return Mismatch(reason::SCHEMA_INVALID, field, "one pose of each frame",
+                        "frame " + std::to_string(number) + " again, with another pose");
       }
     }
   }
@@ -112,6 +145,7 @@ StatusOr<ImportReport> ImportApc(const ImportOptions& options) {
   recording.camera = info.color_camera;
   recording.depth_unit_m = kApcDepthUnitM;
   recording.decode_depth = UnrotateApcDepth;
+  recording.mistakes = {RotatedBack(kTenthMillimeterM), RotatedBack(kMillimeterM)};
   recording.world_frame_name = "robot_base";
   recording.notes = {
       "depth bits rotated back; depth registered to the colour camera",
@@ -125,6 +159,15 @@ StatusOr<ImportReport> ImportApc(const ImportOptions& options) {
       continue;
     }
     recording.frames.push_back({pose, 0, color, depth});
+  }
+  if (recording.frames.empty()) {
+    const int number = info.world_from_camera.begin()->first;
+    const auto name = [&](const char* suffix) {
+      return fs::path(FrameFile(folder, number, suffix)).filename().string();
+    };
+    return Mismatch(reason::NO_DEPTH, folder,
+                    "frames of the poses, such as " + name("color") + " and " + name("depth"),
+                    FramesThere(folder));
   }
   const int without_pose = CountColorFrames(folder) - static_cast<int>(recording.frames.size());
   recording.skipped_count += std::max(0, without_pose);

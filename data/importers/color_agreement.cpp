@@ -45,13 +45,13 @@ struct Moments {
 
 }  // namespace
 
-std::optional<double> ColorCorrelation(const RgbdView& a, const RgbdView& b, double factor) {
+std::optional<double> ColorCorrelation(const RgbdView& a, const RgbdView& b) {
   const std::int64_t pixels = std::int64_t{b.depth.width_px} * b.depth.height_px;
   const std::int64_t stride = std::max<std::int64_t>(1, pixels / kMaxProbes);
   Moments moments;
   for (std::int64_t i = 0; i < pixels; i += stride) {
     const auto at_b = static_cast<std::size_t>(i);
-    const double depth_b_m = factor * b.depth.pixels_m[at_b];
+    const double depth_b_m = b.depth.pixels_m[at_b];
     if (!(depth_b_m > 0)) continue;
     const Vec3d point_m = Unproject(b.camera, static_cast<double>(i % b.depth.width_px),
                                     static_cast<double>(i / b.depth.width_px), depth_b_m);
@@ -61,7 +61,7 @@ std::optional<double> ColorCorrelation(const RgbdView& a, const RgbdView& b, dou
       continue;
     }
     const auto at_a = static_cast<std::size_t>(v) * a.depth.width_px + static_cast<std::size_t>(u);
-    const double depth_a_m = factor * a.depth.pixels_m[at_a];
+    const double depth_a_m = a.depth.pixels_m[at_a];
     if (!(depth_a_m > 0) || seen.depth_m > (1 + kHiddenShare) * depth_a_m) continue;
     moments.Add(Brightness(a.color, at_a), Brightness(b.color, at_b));
   }

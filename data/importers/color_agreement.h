@@ -10,9 +10,9 @@
 
 namespace interlacer {
 
-/// Correlation of the brightness of pixels of `b` with the pixels of `a` that they fall on, with
-/// the depths of both multiplied by `factor`; points hidden from `a` are left out. Nothing where
-/// too few points are shared or their brightness hardly varies. Pure function, thread-safe.
-std::optional<double> ColorCorrelation(const RgbdView& a, const RgbdView& b, double factor);
+/// Correlation of the brightness of pixels of `b` with the pixels of `a` that they fall on; points
+/// hidden from `a` are left out. Nothing where too few points are shared or their brightness hardly
+/// varies. Pure function, thread-safe.
+std::optional<double> ColorCorrelation(const RgbdView& a, const RgbdView& b);
 
 }  // namespace interlacer

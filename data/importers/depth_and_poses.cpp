@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "common/number_text.h"
-#include "common/thread_pool.h"
 #include "common/transforms.h"
 #include "data/depth.h"
-#include "data/importers/color_agreement.h"
-#include "data/scene_report.h"
+#include "data/importers/view_pairs.h"
 
 namespace interlacer {
 namespace {
@@ -21,203 +19,187 @@ namespace {
 constexpr std::array<double, 11> kUnitsInUse = {0.01,       1.0 / 256,  0.001,        0.0005,
                                                 1.0 / 4000, 1.0 / 5000, 1.0 / 6553.5, 1.0 / 8000,
                                                 0.0001,     0.00002,    0.00001};
-constexpr int kMaxPairs = 6;
-/// Views that look the same way from near each other see the same place in any room.
-constexpr double kMaxAngleRad = 0.5, kMaxBaselineM = 0.6;
+constexpr double kMaxBaselineM = 0.6;
 /// Of the median depth: views that agree lie less than this apart.
 constexpr double kAgreeing = 0.02;
 /// Views farther apart contradict each other.
 constexpr double kContradicting = 0.05;
 /// How much better another unit must be, by distances where colours say nothing.
 constexpr double kLeastGain = 3;
-/// Colours of one place correlate this well, and by so much better with the right unit.
-constexpr double kSameColors = 0.6, kLeastColorGain = 0.25;
-/// Baselines below this share of the median depth tell nothing.
-constexpr double kLeastBaselineShare = 0.02;
+/// Colours of one place correlate this well, by so much better with the right unit, and by so much
+/// without a mistake.
+constexpr double kSameColors = 0.6, kLeastColorGain = 0.25, kLeastMendedGain = 0.15;
+/// Baselines below this share of the median depth tell nothing: scaled far away, any two clouds
+/// agree, for nothing but rotation is left of the poses.
+constexpr double kLeastBaseline = 0.02;
+/// Gloss and shade change with the direction: colours of real recordings correlate by 0.6 and more
+/// up to this share of the depth apart, and by as little as 0.2 farther apart.
+constexpr double kNearBaseline = 0.35, kOtherColors = 0.4;
+/// Of the median depth between consecutive frames: a camera that moves so far sees another place.
+constexpr double kMostLeap = 0.5;
 
 constexpr double kInfiniteDistance = std::numeric_limits<double>::infinity();
 
-RgbdView WithDepthFactor(RgbdView view, double factor) {
-  for (float& depth_m : view.depth.pixels_m) depth_m *= static_cast<float>(factor);
-  return view;
+bool AgreesInSpace(const Agreement& agreement) {
+  return agreement.baseline >= kLeastBaseline &&
+         agreement.distance.value_or(kInfiniteDistance) <= kAgreeing;
 }
 
-/// Distance of the two views' surfaces over their median depth, infinite where one lies behind the
-/// other; nothing where too few pixels show the same place.
-std::optional<double> RelativeDistance(const RgbdView& a, const RgbdView& b, double factor) {
-  const RgbdView scaled_a = WithDepthFactor(a, factor), scaled_b = WithDepthFactor(b, factor);
-  const double median_m = MedianDepthM(scaled_b.depth).value_or(0);
-  if (!(median_m > 0)) return std::nullopt;
-  constexpr double kHugeM = 1e4;  // everything but wild pixels
-  const LiftRegion region = {
-      {{-kHugeM, -kHugeM, -kHugeM}, {kHugeM, kHugeM, kHugeM}}, 0.01 * median_m, 5 * median_m};
-  const CrossCameraDistance distance = MeasureCrossCameraDistance(scaled_a, scaled_b, region);
-  if (distance.views_disagree) return kInfiniteDistance;
-  if (distance.median_m < 0) return std::nullopt;
-  return distance.median_m / median_m;
-}
-
-double AngleBetween(const Camera& a, const Camera& b) {
-  const Matrix4d m = ToMatrix(Compose(Inverse(a.world_from_camera), b.world_from_camera));
-  return std::acos(std::clamp(m[10], -1.0, 1.0));
-}
-
-double BaselineM(const Camera& a, const Camera& b) {
-  return DistanceM(a.world_from_camera.translation_m, b.world_from_camera.translation_m);
-}
-
-/// Views that look the same way from places far apart, spread over the recording.
-std::vector<std::pair<int, int>> ChoosePairs(const EpisodeReader& views) {
-  std::vector<std::pair<int, int>> pairs;
-  const int count = views.camera_count();
-  const int stride = std::max(1, count / kMaxPairs);
-  for (int first = 0; first < count && std::ssize(pairs) < kMaxPairs; first += stride) {
-    int farthest = -1;
-    double farthest_m = 0;
-    const int look_stride = std::max(1, count / 64);
-    for (int other = 0; other < count; other += look_stride) {
-      const Camera a = views.CameraAt(0, first), b = views.CameraAt(0, other);
-      const double baseline_m = BaselineM(a, b);
-      if (AngleBetween(a, b) > kMaxAngleRad || baseline_m <= farthest_m ||
-          baseline_m > kMaxBaselineM) {
-        continue;
-      }
-      farthest = other;
-      farthest_m = baseline_m;
-    }
-    if (farthest >= 0) pairs.push_back({first, farthest});
-  }
-  return pairs;
-}
-
-std::string PercentOfDepth(double ratio) {
-  return NumberText(std::round(1000 * ratio) / 10) + " %";
-}
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-std::optional<double> MedianOrNone(std::vector<double> values) {
-  return values.empty() ? std::nullopt : std::optional(Median(std::move(values)));
-}
-
-using ViewPairs = std::vector<std::pair<RgbdView, RgbdView>>;
-
-/// How well the views of pairs fit with all depths multiplied by a factor; nothing where too few
-/// pixels show the same place.
-struct Agreement {
-  std::optional<double> distance;     ///< of their surfaces, over the depth
-  std::optional<double> correlation;  ///< of their colours
-};
-
-Agreement MeasureAgreement(const ViewPairs& pairs, double factor) {
-  std::vector<Agreement> of_pairs(pairs.size());
-  ParallelFor(std::ssize(pairs), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const auto& [a, b] = pairs[static_cast<std::size_t>(i)];
-      of_pairs[static_cast<std::size_t>(i)] = {RelativeDistance(a, b, factor),
-                                               ColorCorrelation(a, b, factor)};
-    }
-  });
-  std::vector<double> distances, correlations;
-  for (const Agreement& of_pair : of_pairs) {
-    if (of_pair.distance) distances.push_back(*of_pair.distance);
-    if (of_pair.correlation) correlations.push_back(*of_pair.correlation);
-  }
-  return {MedianOrNone(std::move(distances)), MedianOrNone(std::move(correlations))};
+bool HasSameColors(const Agreement& other, const Agreement& own, double gain) {
+  return *other.correlation >= kSameColors &&
+         *other.correlation >= own.correlation.value_or(-1) + gain;
 }
 
 bool FitsBetter(const Agreement& other, const Agreement& own) {
-  const double distance = other.distance.value_or(kInfiniteDistance);
-  if (!(distance <= kAgreeing)) return false;
-  if (other.correlation && own.correlation) {
-    return *other.correlation >= kSameColors &&
-           *other.correlation >= *own.correlation + kLeastColorGain;
-  }
+  if (!AgreesInSpace(other)) return false;
+  if (other.correlation && own.correlation) return HasSameColors(other, own, kLeastColorGain);
   const double own_distance = own.distance.value_or(0);
-  return own_distance > kAgreeing && kLeastGain * distance <= own_distance;
+  return own_distance > kAgreeing && kLeastGain * *other.distance <= own_distance;
 }
 
-/// Scaled far away, any two clouds agree: nothing but rotation is left of the poses.
-bool HasBaseline(const ViewPairs& pairs, double factor) {
-  std::vector<double> baselines;
-  for (const auto& [a, b] : pairs) {
-    const double median_m = factor * MedianDepthM(b.depth).value_or(0);
-    baselines.push_back(BaselineM(a.camera, b.camera) / std::max(median_m, 1e-9));
-  }
-  return Median(std::move(baselines)) >= kLeastBaselineShare;
+/// By colours alone: a plane fits itself with many a wrong pose.
+bool IsMended(const Agreement& other, const Agreement& own) {
+  return AgreesInSpace(other) && other.correlation && HasSameColors(other, own, kLeastMendedGain);
 }
 
-struct UnitAgreement {
-  double unit_m = 0;
-  Agreement agreement;
-};
-
-/// The unit in use with which the views fit best, if far better than with their own.
-std::optional<UnitAgreement> FindBetterUnit(const ViewPairs& pairs, double unit_m,
-                                            const Agreement& own) {
+bool RanksAbove(const Agreement& a, const Agreement& b) {
   const auto rank = [](const Agreement& agreement) {
     return std::pair(agreement.correlation.value_or(-1), -*agreement.distance);
   };
-  std::optional<UnitAgreement> best;
-  for (const double other_m : kUnitsInUse) {
-    const double factor = other_m / unit_m;
-    if (std::abs(factor - 1) < 0.01 || !HasBaseline(pairs, factor)) continue;
-    const Agreement other = MeasureAgreement(pairs, factor);
-    if (!FitsBetter(other, own)) continue;
-    if (!best || rank(other) > rank(best->agreement)) best = {other_m, other};
-  }
-  return best;
+  return rank(a) > rank(b);
 }
 
-std::string Describe(const Agreement& agreement) {
-  std::string text = "share too few points to be compared";
-  if (agreement.distance) {
-    text = std::isfinite(*agreement.distance)
-               ? "lie " + PercentOfDepth(*agreement.distance) + " of their depth apart"
-               : "lie so far apart that they share no place";
+ViewChange WithDepthFactor(double factor) {
+  return [factor](RgbdView* view) {
+    for (float& depth_m : view->depth.pixels_m) depth_m *= static_cast<float>(factor);
+  };
+}
+
+/// Poses that are so many times too far apart look like depths of too small a unit.
+std::string OrPoses(double factor) {
+  for (const double times : {10.0, 100.0, 1000.0}) {
+    const std::string text = NumberText(times);
+    if (std::abs(factor - times) < 0.01 * times)
+      return ", or are the poses " + text + " times too far apart";
+    if (std::abs(factor * times - 1) < 0.01)
+      return ", or are the poses " + text + " times too close together";
   }
-  if (agreement.correlation) {
-    text += " and their colours correlate by " +
-            NumberText(std::round(100 * *agreement.correlation) / 100);
+  return "";
+}
+
+/// The unit in use with which the views fit best, if far better than with their own.
+std::optional<Finding> FindBetterUnit(const ViewPairs& pairs, double unit_m, const Agreement& own) {
+  std::optional<std::pair<double, Agreement>> best;
+  for (const double other_m : kUnitsInUse) {
+    const double factor = other_m / unit_m;
+    if (std::abs(factor - 1) < 0.01 || own.baseline < kLeastBaseline * factor) continue;
+    const Agreement other = pairs.Measure(WithDepthFactor(factor));
+    if (!FitsBetter(other, own)) continue;
+    if (!best || RanksAbove(other, best->second)) best = {other_m, other};
   }
-  return text;
+  if (!best) return std::nullopt;
+  const std::string unit = NumberText(best->first);
+  return Finding{"DEPTH_UNIT_SUSPECT",
+                 "with " + NumberText(unit_m) + " m a depth integer the views' surfaces " +
+                     AgreementText(own) + ", with " + unit + " m they " +
+                     AgreementText(best->second) + ": is --depth-unit " + unit + " right" +
+                     OrPoses(best->first / unit_m) + "?",
+                 "depth"};
+}
+
+/// The mistake without which the views fit best, if they do. Other poses have other pairs.
+std::optional<Finding> FindMistake(const EpisodeReader& views, const ViewPairs& pairs,
+                                   const Agreement& own, std::span<const SourceMistake> mistakes) {
+  const SourceMistake* found = nullptr;
+  Agreement best;
+  for (const SourceMistake& mistake : mistakes) {
+    PairIndices indices = ChoosePairs(views, kMaxBaselineM, mistake.mend);
+    const Agreement other = indices == pairs.indices()
+                                ? pairs.Measure(mistake.mend)
+                                : ViewPairs(views, std::move(indices)).Measure(mistake.mend);
+    if (!IsMended(other, own) || (found != nullptr && !RanksAbove(other, best))) continue;
+    found = &mistake;
+    best = other;
+  }
+  if (found == nullptr) return std::nullopt;
+  return Finding{"CALIBRATION_SUSPECT",
+                 "surfaces that two views see " + AgreementText(own) + ", " + found->without +
+                     " they " + AgreementText(best) + ": " + found->question,
+                 "poses"};
+}
+
+/// The median way of the camera that moves farthest between two frames.
+double MedianLeapM(const EpisodeReader& episode) {
+  double farthest_m = 0;
+  for (int camera = 0; camera < episode.camera_count(); ++camera) {
+    std::vector<double> leaps_m;
+    for (int step = 1; step < episode.step_count(); ++step) {
+      leaps_m.push_back(
+          DistanceM(episode.CameraAt(step - 1, camera).world_from_camera.translation_m,
+                    episode.CameraAt(step, camera).world_from_camera.translation_m));
+    }
+    std::sort(leaps_m.begin(), leaps_m.end());
+    if (!leaps_m.empty()) farthest_m = std::max(farthest_m, leaps_m[leaps_m.size() / 2]);
+  }
+  return farthest_m;
+}
+
+std::optional<Finding> FindLeaps(const EpisodeReader& episode) {
+  const auto depth = episode.ReadDepth(0, 0);
+  const double median_m = depth.ok() ? MedianDepthM(*depth).value_or(0) : 0;
+  const double leap_m = MedianLeapM(episode);
+  if (!(median_m > 0) || leap_m <= kMostLeap * median_m) return std::nullopt;
+  const auto rounded = [](double value) { return NumberText(std::round(100 * value) / 100); };
+  return Finding{"CALIBRATION_SUSPECT",
+                 "consecutive frames lie " + rounded(leap_m) + " m apart, " +
+                     rounded(leap_m / median_m) +
+                     " times the median depth, and none can be compared: are the poses in metres?",
+                 "poses"};
+}
+
+/// Surfaces of one plane fit with many wrong poses; its colours do not. Views from near decide.
+std::optional<Finding> FindOtherColors(const EpisodeReader& views) {
+  const auto depth = views.ReadDepth(0, 0);
+  const double median_m = depth.ok() ? MedianDepthM(*depth).value_or(0) : 0;
+  const Agreement near = ViewPairs(views, ChoosePairs(views, kNearBaseline * median_m)).Measure();
+  if (!AgreesInSpace(near) || near.correlation.value_or(1) >= kOtherColors) return std::nullopt;
+  return Finding{
+      "CALIBRATION_SUSPECT",
+      "surfaces that two views see " + AgreementText(near) +
+          ", where 0.6 and more is usual: do colour and depth show the same pixels, neither turned "
+          "over, with the intrinsics of this camera, and are the poses those of cameras with y "
+          "down and z forward (OpenGL's have y up and z backward)?",
+      "poses"};
 }
 
 }  // namespace
 
-std::optional<Finding> CompareDepthWithPoses(const EpisodeReader& episode) {
+std::optional<Finding> CompareDepthWithPoses(const EpisodeReader& episode,
+                                             std::span<const SourceMistake> mistakes,
+                                             bool is_depth_unit_fixed) {
   const EpisodeReader views = episode.AsStaticViews();
-  ViewPairs pairs;
-  for (const auto& [first, second] : ChoosePairs(views)) {
-    auto a = views.ReadView(0, first), b = views.ReadView(0, second);
-    if (a.ok() && b.ok()) pairs.emplace_back(*std::move(a), *std::move(b));
-  }
-  if (pairs.empty()) return std::nullopt;
-  const double unit_m = episode.manifest().cameras[0].depth_unit_m;
-  const Agreement own = MeasureAgreement(pairs, 1);
+  const ViewPairs pairs(views, ChoosePairs(views, kMaxBaselineM));
+  const Agreement own = pairs.Measure();
   const double distance = own.distance.value_or(0);
-  const bool fits = distance <= kAgreeing && own.correlation.value_or(1) >= kSameColors;
-  if (fits) return std::nullopt;
-  if (const auto better = FindBetterUnit(pairs, unit_m, own)) {
-    const std::string unit = NumberText(better->unit_m);
-    return Finding{"DEPTH_UNIT_SUSPECT",
-                   "with " + NumberText(unit_m) + " m a depth integer the views' surfaces " +
-                       Describe(own) + ", with " + unit + " m they " + Describe(better->agreement) +
-                       ": is --depth-unit " + unit + " right?",
-                   "depth"};
-  }
-  if (episode.manifest().kind != EpisodeKind::kMovingCamera || distance <= kContradicting) {
+  if (!pairs.empty() && distance <= kAgreeing && own.correlation.value_or(1) >= kSameColors) {
     return std::nullopt;
   }
-  return Finding{"CALIBRATION_SUSPECT",
-                 "surfaces that two frames see " + Describe(own) +
-                     ": are the poses world_from_camera with x y z w, and the depths along the "
-                     "camera's axis?",
-                 "poses"};
+  if (!pairs.empty() && !is_depth_unit_fixed) {
+    const double unit_m = episode.manifest().cameras[0].depth_unit_m;
+    if (auto unit = FindBetterUnit(pairs, unit_m, own)) return unit;
+  }
+  if (auto mistake = FindMistake(views, pairs, own, mistakes)) return mistake;
+  if (episode.manifest().kind == EpisodeKind::kMovingCamera) {
+    if (pairs.empty()) return FindLeaps(episode);
+    if (distance > kContradicting) {
+      return Finding{"CALIBRATION_SUSPECT",
+                     "surfaces that two frames see " + AgreementText(own) +
+                         ": are the poses world_from_camera with x y z w, and the depths along the "
+                         "camera's axis?",
+                     "poses"};
+    }
+  }
+  return FindOtherColors(views);
 }
 
 }  // namespace interlacer

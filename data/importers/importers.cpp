@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "common/number_text.h"
 #include "common/replaceable_folder.h"
 #include "data/importers/apc.h"
 #include "data/importers/hdf5.h"
@@ -50,6 +51,11 @@ StatusOr<ImportReport> ImportRecording(std::string_view format, const ImportOpti
   if (format == "apc" && !options.calibration.empty()) {
     return Mismatch(reason::ARGUMENT_INVALID, "--calibration",
                     "none: cam.info.txt of apc holds camera and poses", options.calibration);
+  }
+  if (format == "apc" && options.depth_unit_m) {
+    return Mismatch(reason::ARGUMENT_INVALID, "--depth-unit",
+                    "none: depths of apc are integers of 0.1 mm",
+                    ExactNumberText(*options.depth_unit_m));
   }
   if (format == "tum") return ImportTum(options);
   if (format == "redwood") return ImportRedwood(options);

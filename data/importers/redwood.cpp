@@ -157,7 +157,12 @@ StatusOr<ImportReport> ImportRedwood(const ImportOptions& options) {
                                              images.pairs.size() - used + images.unpaired.size());
   AddFindings(images, posed, &recording);
   AddLostPoses(trajectory.lost_count, &recording);
-  const std::string up = TurnUpAxisToZ(recording.camera.fy_px < 0, &recording.frames);
+  std::vector<ImportFrame>& frames = recording.frames;
+  const Transform first = frames.empty() ? Transform() : frames.front().world_from_camera;
+  const std::string up = TurnUpAxisToZ(recording.camera.fy_px < 0, &frames);
+  if (!frames.empty()) {
+    recording.world_from_source = Compose(frames.front().world_from_camera, Inverse(first));
+  }
   recording.notes.insert(
       recording.notes.end(),
       {"poses: " + fs::path(file).filename().string() +

@@ -120,9 +120,11 @@ StatusOr<SceneExtent::Result> FindExtent(const RecordedEpisode& recording,
   auto found = facts.extent.Finish(options.near_m, options.far_m, options.workspace);
   if (found.ok() || options.far_m || options.workspace) return found;
   const Status& status = found.status();
-  std::string message = status.message() + "; computed from depths of " +
-                        NumberText(recording.manifest.cameras.front().depth_unit_m) +
-                        " m an integer: is --depth-unit right?";
+  std::string message =
+      status.message() + "; computed from depths of " +
+      NumberText(recording.manifest.cameras.front().depth_unit_m) +
+      " m an integer: " + (recording.is_depth_unit_fixed ? "" : "is --depth-unit right, and ") +
+      "are the poses in metres?";
   for (const Finding& finding :
        DescribeCodes(facts.codes, recording.manifest.cameras.front().depth_unit_m)) {
     message += "; " + finding.message;
@@ -139,7 +141,9 @@ Status AddSourceFindings(const RecordedEpisode& recording, const std::string& ep
   }
   INTERLACER_ASSIGN_OR_RETURN(const EpisodeReader episode,
                               EpisodeReader::Open(episode_dir, {false}));
-  if (auto suspect = CompareDepthWithPoses(episode)) findings.push_back(*std::move(suspect));
+  if (auto suspect =
+          CompareDepthWithPoses(episode, recording.mistakes, recording.is_depth_unit_fixed))
+    findings.push_back(*std::move(suspect));
   auto& all = report->validation.findings;
   all.insert(all.begin(), findings.begin(), findings.end());
   return Status::Ok();

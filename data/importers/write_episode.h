@@ -16,6 +16,7 @@
 #include "common/image.h"
 #include "data/episode.h"
 #include "data/importers/import_options.h"
+#include "data/importers/source_mistakes.h"
 #include "robots/robot.h"
 
 namespace interlacer {
@@ -44,7 +45,10 @@ struct RecordedEpisode {
   NumberTable states{}, actions{};               ///< of an episode with a robot
   std::vector<EpisodeFile> files{};              ///< further ones, such as its robot's
   int skipped_count = 0;
-  std::vector<Finding> findings{};  ///< about the source; they join those of validation
+  std::vector<Finding> findings{};   ///< about the source; they join those of validation
+  bool is_depth_unit_fixed = false;  ///< by the format; else --depth-unit may be wrong
+  /// Tried where the views contradict each other.
+  std::vector<SourceMistake> mistakes = CommonMistakes();
 };
 
 /// Robot, its files in kRobotFolder, and columns for its joints in states and actions.

@@ -162,6 +162,10 @@ StatusOr<ImportReport> WriteRecording(ImportedRecording recording, const ImportO
   };
   episode.skipped_count = recording.skipped_count;
   episode.findings = recording.findings;
+  episode.is_depth_unit_fixed = recording.decode_depth != nullptr;
+  episode.mistakes = CommonMistakes(recording.world_from_source);
+  episode.mistakes.insert(episode.mistakes.end(), recording.mistakes.begin(),
+                          recording.mistakes.end());
   return WriteEpisode(std::move(episode), options);
 }
 

@@ -15,6 +15,7 @@
 #include "data/episode.h"
 #include "data/importers/import_options.h"
 #include "data/importers/intrinsics.h"
+#include "data/importers/source_mistakes.h"
 
 namespace interlacer {
 
@@ -37,6 +38,9 @@ struct ImportedRecording {
   int skipped_count = 0;
   std::vector<std::string> notes;
   std::vector<Finding> findings;  ///< about the source; they join those of validation
+  Transform world_from_source{};  ///< a turn of the poses by the importer
+  /// Of this format alone, beside those of CommonMistakes.
+  std::vector<SourceMistake> mistakes{};
 };
 
 StatusOr<ImportReport> WriteRecording(ImportedRecording recording, const ImportOptions& options);

@@ -5,8 +5,10 @@
 #include <cstdio>
 #include <string>
 
+#include "common/transforms.h"
 #include "data/importers/apc.h"
 #include "tests/data/import_fixture.h"
+#include "tests/data/synthetic_scene.h"
 
 namespace interlacer {
 namespace {
@@ -57,6 +59,47 @@ TEST_F(ImportTest, ApcRefusesMirrorsAndMissingParts) {
   EXPECT_EQ(status.reason(), "CALIBRATION_INVALID");
   EXPECT_EQ(status.field(), "info:14.matrix.rotation");
   EXPECT_FALSE(ParseApcCameraInfo(ApcInfo(ApcPose(0, "1 0 0 0\n0 1 0\n")), "info").ok());
+}
+
+TEST_F(ImportTest, ApcRefusesTwoPosesOfAFrame) {
+  const std::string other = "1 0 0 0.1\n0 1 0 0\n0 0 1 0\n0 0 0 1\n";
+  EXPECT_TRUE(ParseApcCameraInfo(ApcInfo(ApcPose(3) + ApcPose(3)), "info").ok());
+  ExpectSays(ParseApcCameraInfo(ApcInfo(ApcPose(3) + ApcPose(3, other)), "info").status(),
+             "SCHEMA_INVALID", "frame 3 again, with another pose");
+}
+
+TEST_F(ImportTest, ApcFramesOfOtherNamesAreNamed) {
+  WriteText("cam.info.txt", ApcInfo(ApcPose(0)));
+  WriteFrame("frame-0000.color.png", "frame-0000.depth.png", 40000);
+  const Status status = ImportRecording("apc", options_).status();
+  ExpectSays(status, "NO_DEPTH", "frame-000000.color.png and frame-000000.depth.png");
+  EXPECT_EQ(status.metadata().at("got"), "frame-0000.color.png, frame-0000.depth.png");
+}
+
+TEST_F(ImportTest, ApcHasOneDepthUnit) {
+  options_.depth_unit_m = 0.001;
+  ExpectSays(ImportRecording("apc", options_).status(), "ARGUMENT_INVALID", "0.1 mm");
+}
+
+/// Depths whose bits stand right already are turned wrong: the views say so.
+TEST_F(ImportTest, ApcDepthsThatWereRotatedBackBeforeAreFound) {
+  std::string info = "# Color camera intrinsic matrix\n72 0 39.5\n0 72 29.5\n0 0 1\n";
+  for (int i = 0; i < 5; ++i) {
+    Camera camera = SyntheticCamera(true);
+    camera.world_from_camera = LookAt({0.2 * i - 0.4, -0.7, 0.6 + 0.08 * i}, {0.05, 0, 0.05});
+    const RgbdView view = SyntheticView(camera);
+    const std::string stem = options_.source_dir + "/frame-00000" + std::to_string(i);
+    ASSERT_TRUE(WritePngFile(view.color, stem + ".color.png").ok());
+    ASSERT_TRUE(WritePngFile(ToIntegers(view.depth), stem + ".depth.png").ok());
+    const Matrix4d m = ToMatrix(camera.world_from_camera);
+    std::string rows;
+    for (int k = 0; k < 16; ++k) rows += std::to_string(m[k]) + (k % 4 == 3 ? "\n" : " ");
+    info += ApcPose(i, rows);
+  }
+  WriteText("cam.info.txt", info);
+  const auto report = Must(ImportRecording("apc", options_));
+  EXPECT_TRUE(
+      HasFinding(report.validation.findings, "CALIBRATION_SUSPECT", "rotated back before?"));
 }
 
 }  // namespace

@@ -216,43 +216,6 @@ TEST_F(RedwoodSceneTest, RefusalsNameWhatIsThere) {
   EXPECT_NE(message().find("0.tiff"), std::string::npos) << message();
 }
 
-TEST_F(ImportTest, AMovingCamerasPosesThatContradictItsDepthsAreFound) {
-  options_.intrinsics = "72,72,39.5,29.5";
-  options_.depth_unit_m = kSyntheticDepthUnitM;
-  options_.overwrite = true;
-  for (const bool has_w_first : {false, true}) {
-    std::string images, poses;
-    for (const char* folder : {"rgb", "depth"}) {
-      fs::create_directories(options_.source_dir + "/" + folder);
-    }
-    for (int i = 0; i < 5; ++i) {
-      Camera camera = SyntheticCamera(true);
-      camera.world_from_camera = LookAt({0.1 * i - 0.2, -0.7, 0.6 + 0.08 * i}, {0.05, 0, 0.05});
-      const RgbdView view = SyntheticView(camera);
-      const std::string n = std::to_string(i);
-      ASSERT_TRUE(WritePngFile(view.color, options_.source_dir + "/rgb/" + n + ".png").ok());
-      ASSERT_TRUE(
-          WritePngFile(ToIntegers(view.depth), options_.source_dir + "/depth/" + n + ".png").ok());
-      images += "10." + n + " FOLDER/" + n + ".png\n";
-      poses += "10." + n;
-      const auto& [translation_m, q] = camera.world_from_camera;
-      for (const double value : translation_m) poses += " " + std::to_string(value);
-      for (int k = 0; k < 4; ++k) poses += " " + std::to_string(q[(k + (has_w_first ? 3 : 0)) % 4]);
-      poses += "\n";
-    }
-    for (const std::string folder : {"rgb", "depth"}) {
-      std::string list = images;
-      for (std::size_t at; (at = list.find("FOLDER")) != std::string::npos;) {
-        list.replace(at, 6, folder);
-      }
-      WriteText(folder + ".txt", list);
-    }
-    WriteText("groundtruth.txt", poses);
-    const auto report = Must(ImportRecording("tum", options_));
-    EXPECT_EQ(HasFinding(report.validation.findings, "CALIBRATION_SUSPECT"), has_w_first);
-  }
-}
-
 TEST_F(ImportTest, RedwoodRowsOfALostTrackerAreLeftOutAndCounted) {
   const std::string lost = "1 1 2\n0 0 0 0\n0 0 0 0\n0 0 0 0\n0 0 0 1\n";
   const std::string infinite = "2 2 3\n-inf 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n";
