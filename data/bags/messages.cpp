@@ -126,6 +126,8 @@ StatusOr<CameraInfoMessage> DecodeCameraInfo(const MessageTopic& topic,
   std::array<double, 9> rectification{};
   reader.Doubles(&rectification);
   reader.Doubles(&info.p);
+  for (std::uint32_t& side : info.binning) side = reader.Number<std::uint32_t>();
+  for (std::uint32_t& side : info.region) side = reader.Number<std::uint32_t>();
   if (!reader.ok()) return NotCdr(topic);
   return info;
 }

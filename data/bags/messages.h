@@ -56,6 +56,10 @@ struct CameraInfoMessage {
   std::vector<double> distortion_coefficients;
   std::array<double, 9> k{};
   std::array<double, 12> p{};
+  /// Pixels read as one, across and down; 0 and 1 are none. Foxglove's have no field for it.
+  std::array<std::uint32_t, 2> binning{};
+  /// The part of the calibrated image that is sent: x, y, height, width; zeros are all of it.
+  std::array<std::uint32_t, 4> region{};
 };
 
 /// What a camera's images say with them.

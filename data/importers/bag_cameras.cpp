@@ -255,7 +255,49 @@ Status CheckSize(const Camera& camera, const BagTopic& image, const std::string&
                   SizeText(camera.width_px, camera.height_px));
 }
 
-StatusOr<Camera> CameraFrom(const BagTopic& info_topic, const BagTopic& image) {
+/// That the images are not all of the calibrated ones; empty where they are.
+std::string PartText(const CameraInfoMessage& info) {
+  const auto size = [](std::uint32_t width, std::uint32_t height) {
+    return std::to_string(width) + "x" + std::to_string(height);
+  };
+  const auto [x, y, height, width] = info.region;
+  const std::string whole = std::to_string(info.width_px) + "x" + std::to_string(info.height_px);
+  const bool is_whole = (width == 0 && height == 0) || size(width, height) == whole;
+  std::string text;
+  if (info.binning[0] > 1 || info.binning[1] > 1) {
+    text = "binning of " + size(info.binning[0], info.binning[1]);
+  }
+  if (!is_whole || x > 0 || y > 0) {
+    text += (text.empty() ? "" : " and ") + ("a region of interest of " + size(width, height)) +
+            " at " + std::to_string(x) + "," + std::to_string(y);
+  }
+  return text;
+}
+
+/// K and P are of whole images; which those are is not clear where binned or cut ones have their
+/// size.
+Status CheckPart(const BagTopic& info_topic, const Camera& camera, const BagTopic& image,
+                 std::vector<Finding>* findings) {
+  const std::string part = PartText(*info_topic.info);
+  const std::string& field = info_topic.topic.name;
+  Status status = CheckSize(camera, image, field);
+  if (part.empty()) return status;
+  if (status.ok()) {
+    findings->push_back({"CALIBRATION_SUSPECT",
+                         "says " + part +
+                             ", and its size is that of the images: is K of these "
+                             "images? --calibration FILE gives one that is",
+                         field});
+    return status;
+  }
+  return Mismatch(
+      reason::CALIBRATION_SIZE_MISMATCH, field,
+      "a calibration of images such as " + Describe(image) + "; --calibration FILE gives one",
+      SizeText(camera.width_px, camera.height_px) + " with " + part);
+}
+
+StatusOr<Camera> CameraFrom(const BagTopic& info_topic, const BagTopic& image,
+                            std::vector<Finding>* findings) {
   const CameraInfoMessage& info = *info_topic.info;
   const std::string& field = info_topic.topic.name;
   if (info_topic.does_info_change) {
@@ -265,7 +307,7 @@ StatusOr<Camera> CameraFrom(const BagTopic& info_topic, const BagTopic& image) {
   Camera camera;
   camera.width_px = info.width_px;
   camera.height_px = info.height_px;
-  INTERLACER_RETURN_IF_ERROR(CheckSize(camera, image, field));
+  INTERLACER_RETURN_IF_ERROR(CheckPart(info_topic, camera, image, findings));
   if (IsRectified(image)) {
     camera.fx_px = info.p[0];
     camera.cx_px = info.p[2];
@@ -353,17 +395,17 @@ Status AddFrames(BagCamera* camera, int* unpaired_count) {
 
 /// Calibration of the recording; gives its topic.
 StatusOr<std::string> TakeInfo(const BagIndex& bag, const BagOptions& options,
-                               const TopicPair& pair, BagCamera* camera,
-                               std::vector<std::string>* notes) {
+                               const TopicPair& pair, BagCamera* camera, BagCameras* found) {
   INTERLACER_ASSIGN_OR_RETURN(const BagTopic* const info, FindInfo(bag, options, pair));
-  INTERLACER_ASSIGN_OR_RETURN(camera->camera, CameraFrom(*info, *pair.color));
+  INTERLACER_ASSIGN_OR_RETURN(camera->camera, CameraFrom(*info, *pair.color, &found->findings));
   const BagTopic* const depth_info = InfoBeside(bag, *pair.depth);
   if (depth_info != nullptr && !HaveSameK(*depth_info->info, *info->info)) {
     return NotRegistered(*pair.color, *pair.depth,
                          ", whose " + depth_info->topic.name + " has another K");
   }
   if (IsRectified(*pair.color)) {
-    notes->push_back(pair.color->topic.name + " is rectified: pinhole of P, without lens model");
+    found->notes.push_back(pair.color->topic.name +
+                           " is rectified: pinhole of P, without lens model");
   }
   return info->topic.name;
 }
@@ -374,6 +416,10 @@ StatusOr<BagCameras> FindCameras(const BagIndex& bag, const ImportOptions& optio
   BagCameras found;
   std::vector<CameraCalibration> calibrations;
   if (!options.calibration.empty()) {
+    if (!options.bag.camera_info.empty()) {
+      return Mismatch(reason::ARGUMENT_INVALID, "--camera-info",
+                      "one of --camera-info and --calibration", "both");
+    }
     INTERLACER_ASSIGN_OR_RETURN(calibrations, ReadCalibrationFile(options.calibration));
   }
   INTERLACER_ASSIGN_OR_RETURN(const std::vector<TopicPair> pairs, FindPairs(bag, options.bag));
@@ -384,7 +430,7 @@ StatusOr<BagCameras> FindCameras(const BagIndex& bag, const ImportOptions& optio
     camera.depth = pair.depth;
     std::string source = options.calibration;
     if (calibrations.empty()) {
-      INTERLACER_ASSIGN_OR_RETURN(source, TakeInfo(bag, options.bag, pair, &camera, &found.notes));
+      INTERLACER_ASSIGN_OR_RETURN(source, TakeInfo(bag, options.bag, pair, &camera, &found));
     } else {
       INTERLACER_ASSIGN_OR_RETURN(camera.calibration, FindCalibration(calibrations, pair.name));
       camera.camera = camera.calibration->camera;

@@ -65,7 +65,8 @@ bool AreSame(const CameraInfoMessage& a, const CameraInfoMessage& b) {
   return AreSame(a.k, b.k) && AreSame(a.p, b.p) && a.width_px == b.width_px &&
          a.height_px == b.height_px &&
          AreSame(a.distortion_coefficients, b.distortion_coefficients) &&
-         a.distortion_model == b.distortion_model && a.frame_id == b.frame_id;
+         a.distortion_model == b.distortion_model && a.frame_id == b.frame_id &&
+         a.binning == b.binning && a.region == b.region;
 }
 
 }  // namespace

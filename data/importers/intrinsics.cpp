@@ -1,6 +1,7 @@
 #include "data/importers/intrinsics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -239,6 +240,32 @@ Status NormalizeFocalSigns(Camera* camera) {
   const Transform half_roll{{0, 0, 0}, {0, 0, 1, 0}};
   camera->world_from_camera = Compose(camera->world_from_camera, half_roll);
   return Status::Ok();
+}
+
+StatusOr<std::optional<Finding>> CheckPrincipalPoint(const Camera& camera,
+                                                     const std::string& field) {
+  constexpr double kMostOffsetShare = 0.2;
+  const auto is_near = [](double c_px, int side_px) {
+    return c_px >= -side_px && c_px <= 2 * side_px;
+  };
+  const std::string size = SizeText(camera.width_px, camera.height_px);
+  if (!is_near(camera.cx_px, camera.width_px) || !is_near(camera.cy_px, camera.height_px)) {
+    return Mismatch(reason::CALIBRATION_INVALID, field,
+                    "cx,cy within one image size of the image of " + size,
+                    NumberText(camera.cx_px) + ", " + NumberText(camera.cy_px));
+  }
+  const double u_px = camera.cx_px - 0.5 * camera.width_px;
+  const double v_px = camera.cy_px - 0.5 * camera.height_px;
+  if (std::abs(u_px) <= kMostOffsetShare * camera.width_px &&
+      std::abs(v_px) <= kMostOffsetShare * camera.height_px) {
+    return std::optional<Finding>();
+  }
+  return std::optional<Finding>(
+      {"PRINCIPAL_POINT_OFF_CENTER",
+       "cx,cy " + NumberText(camera.cx_px) + "," + NumberText(camera.cy_px) +
+           " is far from the middle of images of " + size +
+           ": were they cropped, or are these the intrinsics of another size?",
+       field});
 }
 
 }  // namespace interlacer

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "common/camera.h"
+#include "common/scene.h"
 #include "common/status.h"
 
 namespace interlacer {
@@ -50,6 +51,12 @@ StatusOr<std::vector<double>> ReadOpen3DMatrix(const JsonObject& object, std::st
 
 /// Whether both have the same size and the same focal lengths and principal point.
 bool HasSamePinhole(const Camera& a, const Camera& b);
+
+/// The finding PRINCIPAL_POINT_OFF_CENTER, which cropping and the intrinsics of another image size
+/// give. Cropped images may have the principal point outside; one farther away is a mistake in the
+/// numbers: CALIBRATION_INVALID.
+StatusOr<std::optional<Finding>> CheckPrincipalPoint(const Camera& camera,
+                                                     const std::string& field);
 
 /// Makes both focal lengths positive by a roll of the camera; one negative alone is refused.
 Status NormalizeFocalSigns(Camera* camera);

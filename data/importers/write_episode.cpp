@@ -11,6 +11,7 @@
 #include "data/episode_reader.h"
 #include "data/episode_writer.h"
 #include "data/importers/depth_and_poses.h"
+#include "data/importers/intrinsics.h"
 #include "data/importers/joint_columns.h"
 #include "data/importers/no_measurement.h"
 #include "data/importers/scene_extent.h"
@@ -105,6 +106,19 @@ Status WriteTables(const RecordedEpisode& recording, EpisodeWriter* writer) {
   return writer->WriteActions(recording.actions);
 }
 
+/// Of the cameras' intrinsics, once where neighbours share them.
+Status CheckPrincipalPoints(const EpisodeManifest& manifest, std::vector<Finding>* findings) {
+  const Camera* before = nullptr;
+  for (const EpisodeCamera& camera : manifest.cameras) {
+    if (before != nullptr && HasSamePinhole(*before, camera.camera)) continue;
+    before = &camera.camera;
+    INTERLACER_ASSIGN_OR_RETURN(
+        auto finding, CheckPrincipalPoint(camera.camera, "intrinsics of camera " + camera.name));
+    if (finding) findings->push_back(*std::move(finding));
+  }
+  return Status::Ok();
+}
+
 /// Range and box that the recording or the options say.
 void TakeExtent(const ImportOptions& options, EpisodeManifest* manifest) {
   manifest->workspace = options.workspace.value_or(manifest->workspace);
@@ -195,6 +209,7 @@ Status AddRobot(const Robot& robot, RecordedEpisode* episode) {
 }
 
 StatusOr<ImportReport> WriteEpisode(RecordedEpisode recording, const ImportOptions& options) {
+  INTERLACER_RETURN_IF_ERROR(CheckPrincipalPoints(recording.manifest, &recording.findings));
   INTERLACER_ASSIGN_OR_RETURN(
       auto writer,
       EpisodeWriter::Create(options.episode_dir, recording.manifest, {options.overwrite}));

@@ -29,23 +29,6 @@ Status KeepEveryNth(ImportedRecording* recording, int stride) {
       .WithField("source");
 }
 
-/// Cropped images may have the principal point outside; one farther away is a mistake in the
-/// numbers.
-Status CheckPrincipalPoint(const Camera& camera) {
-  const auto is_near = [](double c_px, int side_px) {
-    return c_px >= -side_px && c_px <= 2 * side_px;
-  };
-  if (is_near(camera.cx_px, camera.width_px) && is_near(camera.cy_px, camera.height_px)) {
-    return Status::Ok();
-  }
-  char got[64];
-  std::snprintf(got, sizeof(got), "%g, %g", camera.cx_px, camera.cy_px);
-  return Mismatch(reason::CALIBRATION_INVALID, "intrinsics",
-                  "cx,cy within one image size of the image of " + std::to_string(camera.width_px) +
-                      " x " + std::to_string(camera.height_px),
-                  got);
-}
-
 /// A size that the intrinsics state must be that of the frames; none is taken from them.
 Status SetImageSize(ImportedRecording* recording) {
   INTERLACER_ASSIGN_OR_RETURN(const RgbImage first,
@@ -53,7 +36,6 @@ Status SetImageSize(ImportedRecording* recording) {
   Camera& camera = recording->camera;
   if (camera.width_px == 0) camera.width_px = first.width_px;
   if (camera.height_px == 0) camera.height_px = first.height_px;
-  INTERLACER_RETURN_IF_ERROR(CheckPrincipalPoint(camera));
   if (camera.width_px == first.width_px && camera.height_px == first.height_px) {
     return Status::Ok();
   }
@@ -64,23 +46,6 @@ Status SetImageSize(ImportedRecording* recording) {
                   "those of the images, which are " + SizeText(first.width_px, first.height_px) +
                       " (" + numbers + " if they were resized and not cropped)",
                   "those of " + SizeText(camera.width_px, camera.height_px));
-}
-
-/// Cropping moves the principal point; so does taking the intrinsics of images of another size.
-void AddPrincipalPointFinding(ImportedRecording* recording) {
-  constexpr double kMostOffsetShare = 0.2;
-  const Camera& c = recording->camera;
-  const double u_px = c.cx_px - 0.5 * c.width_px, v_px = c.cy_px - 0.5 * c.height_px;
-  if (std::abs(u_px) <= kMostOffsetShare * c.width_px &&
-      std::abs(v_px) <= kMostOffsetShare * c.height_px) {
-    return;
-  }
-  recording->findings.push_back(
-      {"PRINCIPAL_POINT_OFF_CENTER",
-       "cx,cy " + NumberText(c.cx_px) + "," + NumberText(c.cy_px) +
-           " is far from the middle of images of " + SizeText(c.width_px, c.height_px) +
-           ": were they cropped, or are these the intrinsics of another size?",
-       "intrinsics"});
 }
 
 StatusOr<Camera> CameraOf(const ImportedRecording& recording, std::size_t frame) {
@@ -140,7 +105,6 @@ StatusOr<RecordedFrame> ReadFrame(const ImportedRecording& recording, std::size_
 StatusOr<ImportReport> WriteRecording(ImportedRecording recording, const ImportOptions& options) {
   INTERLACER_RETURN_IF_ERROR(KeepEveryNth(&recording, options.frame_stride));
   INTERLACER_RETURN_IF_ERROR(SetImageSize(&recording));
-  AddPrincipalPointFinding(&recording);
   RecordedEpisode episode;
   episode.manifest = StartManifest(recording.kind, recording.format, recording.skipped_count,
                                    recording.notes, options);

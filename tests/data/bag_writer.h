@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -39,18 +40,18 @@ inline std::vector<std::uint8_t> CompressedCdr(std::int64_t time_ns, const std::
 inline std::vector<std::uint8_t> CameraInfoCdr(std::int64_t time_ns, const std::string& frame,
                                                int width, int height, double f_px, double cx_px,
                                                double cy_px, const std::vector<double>& d,
-                                               bool is_big_endian = false) {
-  return CdrWriter(is_big_endian)
-      .Header(time_ns, frame)
+                                               const std::array<std::uint32_t, 6>& part = {}) {
+  CdrWriter out;
+  out.Header(time_ns, frame)
       .Number<std::uint32_t>(height)
       .Number<std::uint32_t>(width)
       .Text("plumb_bob")
       .Doubles(d)
       .Doubles({f_px, 0, cx_px, 0, f_px, cy_px, 0, 0, 1}, false)
       .Doubles({1, 0, 0, 0, 1, 0, 0, 0, 1}, false)
-      .Doubles({f_px / 2, 0, cx_px, 0, 0, f_px / 2, cy_px, 0, 0, 0, 1, 0}, false)
-      .Doubles({0, 0, 0}, false)  // binning, region of interest
-      .data();
+      .Doubles({f_px / 2, 0, cx_px, 0, 0, f_px / 2, cy_px, 0, 0, 0, 1, 0}, false);
+  for (const std::uint32_t side : part) out.Number(side);  // binning, region of interest
+  return out.Take();
 }
 
 inline std::vector<std::uint8_t> TransformCdr(std::int64_t time_ns, const std::string& parent,

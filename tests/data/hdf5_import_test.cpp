@@ -127,6 +127,18 @@ class Hdf5ImportTest : public RecordingTest {
   hid_t file_ = -1;
 };
 
+TEST_F(Hdf5ImportTest, IntrinsicsOfAnotherSizeAreFound) {
+  Group("data/demo_0");
+  Group("data/demo_0/obs");
+  Text("data/demo_0", "camera_info",
+       R"({"front": {"intrinsics": [[40, 0, 15], [0, 42, 11], [0, 0, 1]], )"
+       R"("extrinsics": [[1, 0, 0, 0.5], [0, -1, 0, 0], [0, 0, -1, 2], [0, 0, 0, 1]]}})");
+  View("demo_0", "front", Metres());
+  const auto report = Must(Import());
+  EXPECT_TRUE(HasFinding(report.validation.findings, "PRINCIPAL_POINT_OFF_CENTER",
+                         "cx,cy 15,11 is far from the middle of images of 16x12"));
+}
+
 TEST_F(Hdf5ImportTest, MetresWithCameraInfo) {
   Demo("demo_0");
   const EpisodeReader episode = Imported();

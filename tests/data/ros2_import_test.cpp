@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -408,6 +409,44 @@ TEST_F(Ros2ImportTest, RectifiedImagesHaveThePinholeOfP) {
     if (message.topic == "/left/color/image_raw") message.topic = "/left/color/image_rect_color";
   }
   EXPECT_EQ(Imported().manifest().cameras[0].camera.fx_px, 15);
+}
+
+TEST_F(Ros2ImportTest, CalibrationsOfPartsOfImagesAreFoundOrRefused) {
+  const auto calibrate = [&](int scale, const std::array<std::uint32_t, 6>& part) {
+    Fill();
+    for (BagMessage& message : messages_) {
+      if (message.topic != "/left/color/camera_info") continue;
+      message.data = CameraInfoCdr(message.time_ns, kFrameId, scale * kWidth, scale * kHeight, 30,
+                                   15.5, 11.5, {0, 0, 0, 0, 0}, part);
+    }
+    options_.overwrite = true;
+  };
+  const auto has_finding = [&](const char* words) {
+    return HasFinding(Must(Import()).validation.findings, "CALIBRATION_SUSPECT", words);
+  };
+  for (const auto& part : {std::array<std::uint32_t, 6>{0, 0, 0, 0, 0, 0},
+                           std::array<std::uint32_t, 6>{1, 1, 0, 0, kHeight, kWidth}}) {
+    calibrate(1, part);
+    EXPECT_FALSE(has_finding("says "));
+  }
+  calibrate(1, {2, 2, 0, 0, 0, 0});
+  EXPECT_TRUE(has_finding("binning of 2x2"));
+  calibrate(1, {0, 0, 4, 2, kHeight, kWidth});
+  EXPECT_TRUE(has_finding("a region of interest of 32x24 at 4,2"));
+  calibrate(2, {2, 2, 0, 0, 0, 0});
+  ExpectRefused(reason::CALIBRATION_SIZE_MISMATCH, "64x48 with binning of 2x2", "--calibration");
+}
+
+TEST_F(Ros2ImportTest, IntrinsicsOfAnotherSizeAreFound) {
+  Fill();
+  for (BagMessage& message : messages_) {
+    if (message.topic != "/left/color/camera_info") continue;
+    message.data =
+        CameraInfoCdr(message.time_ns, kFrameId, kWidth, kHeight, 60, 31, 23, {0, 0, 0, 0, 0});
+  }
+  const auto report = Must(Import());
+  EXPECT_TRUE(HasFinding(report.validation.findings, "PRINCIPAL_POINT_OFF_CENTER",
+                         "cx,cy 31,23 is far from the middle of images of 32x24"));
 }
 
 TEST_F(Ros2ImportTest, AnExportedEpisodeIsTheSameEpisodeAgain) {
@@ -928,6 +967,8 @@ TEST_F(CalibrationTest, WhatContradictsIsRefused) {
   ExpectRefused(reason::ARGUMENT_INVALID, "--robot", "hand");
   options_.bag.color = {{"front", "/left/color/image_raw"}};
   ExpectRefused(reason::CAMERA_UNKNOWN, "front", "left");
+  options_.bag.camera_info = {{"front", "/left/color/camera_info"}};
+  ExpectRefused(reason::ARGUMENT_INVALID, "--camera-info", "--calibration");
 }
 
 /// Every prefix of every kind of message, and each of its bytes replaced: no crash, and the import
