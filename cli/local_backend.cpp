@@ -115,7 +115,8 @@ struct OpenedScene {
   Box workspace;
   std::int64_t newest_capture_time_ns = 0;
   ActionSequence history{};
-  std::vector<ActionColumn> columns{};  ///< of its rows; none where any change of them is taken
+  std::vector<ActionColumn> columns{};  ///< of its rows
+  StepChanges changes = StepChanges::kAsServed;
 };
 
 /// The request's path of what the predictor names, so that a refusal names the same field as a
@@ -143,11 +144,12 @@ Status OfRequest(Status status) {
 }
 
 StatusOr<OpenedScene> Open(Predictor* predictor, StepChanges changes, const SceneInput& input) {
-  OpenedScene opened{nullptr, input.workspace.value_or(predictor->metadata().workspace),
-                     NewestCaptureTimeNs(input), input.history_actions};
-  if (changes == StepChanges::kAsServed) {
-    opened.columns = cli::ColumnsOfScene(input, predictor->metadata());
-  }
+  OpenedScene opened{nullptr,
+                     input.workspace.value_or(predictor->metadata().workspace),
+                     NewestCaptureTimeNs(input),
+                     input.history_actions,
+                     cli::ColumnsOfScene(input, predictor->metadata()),
+                     changes};
   auto scene = predictor->Lift(input);
   if (!scene.ok()) return OfRequest(scene.status());
   opened.scene = *std::move(scene);
@@ -166,6 +168,12 @@ Status CheckFreeCameras(const std::vector<RenderTarget>& targets) {
   return Status::Ok();
 }
 
+Status CheckChanges(const OpenedScene& opened, const ActionSequence& actions) {
+  Status status = CheckStepChanges(opened.history, actions, opened.columns);
+  if (status.ok()) return status;
+  return std::move(status).WithFieldPrefix("actions");
+}
+
 /// `durations` may hold the time of the lift.
 StatusOr<RolloutSummary> Roll(Predictor* predictor, const OpenedScene& opened,
                               const ActionSequence& actions, const OutputOptions& output,
@@ -181,15 +189,15 @@ StatusOr<RolloutSummary> Roll(Predictor* predictor, const OpenedScene& opened,
   StepWriter writer(output, opened.workspace, on_step);
   RolloutRunner runner(predictor, actions, std::move(selected), durations, &writer);
   INTERLACER_RETURN_IF_ERROR(OfRequest(runner.Begin(opened.scene, opened.newest_capture_time_ns)));
-  if (Status status = CheckStepChanges(opened.history, actions, opened.columns); !status.ok()) {
-    return std::move(status).WithFieldPrefix("actions");
-  }
+  const Status change = CheckChanges(opened, actions);
+  if (opened.changes == StepChanges::kAsServed) INTERLACER_RETURN_IF_ERROR(change);
   while (!runner.is_done()) {
     if (stop.stop_requested()) return Cancelled("stopped by the caller");
     INTERLACER_RETURN_IF_ERROR(runner.RunUnit());
   }
   RolloutSummary summary = runner.Summary();
   summary.scene_report = opened.scene->report();
+  if (!change.ok()) summary.findings.push_back({"ACTION_JUMP", change.message(), change.field()});
   return summary;
 }
 

@@ -19,7 +19,7 @@ namespace interlacer {
 /// (common/step_changes.h).
 enum class StepChanges {
   kAsServed,    ///< refused, as by a server
-  kAsRecorded,  ///< taken: motions of recordings and of the simulator have happened
+  kAsRecorded,  ///< the finding ACTION_JUMP: recorded and simulated motions have happened
 };
 
 class LocalBackend : public RolloutBackend {

@@ -1,10 +1,13 @@
 #include "evaluation/comparison.h"
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "common/json.h"
@@ -87,6 +90,19 @@ std::string Trimmed(const std::string& text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
+/// In the order of the episodes.
+std::vector<double> ValuesOf(const std::map<std::string, double>& means) {
+  std::vector<double> values;
+  for (const auto& [episode, mean] : means) values.push_back(mean);
+  return values;
+}
+
+std::set<ValuePlace> Common(const std::set<ValuePlace>& a, const std::set<ValuePlace>& b) {
+  std::set<ValuePlace> both;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::inserter(both, both.end()));
+  return both;
+}
+
 Status BadRule(const std::string& text) {
   std::string known;
   for (const auto& [short_name, metric] : kShortNames) {
@@ -127,25 +143,26 @@ Status CheckComparable(const Results& a, const Results& b) {
 
 std::vector<VariantScore> CompareVariants(const std::vector<Variant>& variants,
                                           std::string_view metric, int step) {
+  const auto filter_of = [&](const Variant& variant) {
+    return ValueFilter{variant.subject, metric, step, "", {}};
+  };
   std::vector<VariantScore> scores;
-  std::map<std::string, double> reference;
+  std::set<ValuePlace> reference;
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    const ValueFilter filter{variants[i].subject, metric, step, "", {}};
-    const std::map<std::string, double> means = EpisodeMeans(*variants[i].results, filter);
+    const ValueFilter filter = filter_of(variants[i]);
     VariantScore score;
-    std::vector<double> all, mine, theirs;
-    for (const auto& [episode, mean] : means) {
-      all.push_back(mean);
-      const auto other = reference.find(episode);
-      if (other == reference.end()) continue;
-      mine.push_back(mean);
-      theirs.push_back(other->second);
+    score.mean = EstimateMean(ValuesOf(EpisodeMeans(*variants[i].results, filter)));
+    const std::set<ValuePlace> own = PlacesOf(*variants[i].results, filter);
+    if (i == 0) {
+      reference = own;
+    } else {
+      const std::set<ValuePlace> both = Common(own, reference);
+      const auto mine = EpisodeMeans(*variants[i].results, filter, &both);
+      const auto theirs = EpisodeMeans(*variants[0].results, filter_of(variants[0]), &both);
+      const auto paired = ComparePaired(ValuesOf(mine), ValuesOf(theirs));
+      if (paired.ok()) score.difference = *paired;
+      score.left_out_count = static_cast<int>(own.size() + reference.size() - 2 * both.size());
     }
-    score.mean = EstimateMean(all);
-    if (const auto paired = ComparePaired(mine, theirs); i > 0 && paired.ok()) {
-      score.difference = *paired;
-    }
-    if (i == 0) reference = means;
     scores.push_back(std::move(score));
   }
   return scores;
@@ -153,19 +170,25 @@ std::vector<VariantScore> CompareVariants(const std::vector<Variant>& variants,
 
 std::optional<RatioEstimate> ShareOfMotion(const Variant& variant, std::string_view metric,
                                            int step) {
-  const auto means = [&](std::string_view subject) {
-    return EpisodeMeans(*variant.results, {std::string(subject), metric, step, "", {}});
+  const Results& results = *variant.results;
+  const auto filter_of = [&](std::string_view subject) {
+    return ValueFilter{subject, metric, step, "", {}};
   };
-  const auto variants = means(variant.subject), still = means(kKinematicSubject),
-             moved = means(kOracleMotion);
-  std::map<std::string, double> still_alike = means(kKinematicField);
-  if (still_alike.empty()) still_alike = still;
+  std::string_view alike = kKinematicField;
+  std::set<ValuePlace> places = PlacesOf(results, filter_of(alike));
+  if (places.empty()) places = PlacesOf(results, filter_of(alike = kKinematicSubject));
+  for (const std::string_view subject :
+       {std::string_view(variant.subject), kKinematicSubject, kOracleMotion}) {
+    places = Common(places, PlacesOf(results, filter_of(subject)));
+  }
+  const auto means = [&](std::string_view subject) {
+    return ValuesOf(EpisodeMeans(results, filter_of(subject), &places));
+  };
+  const std::vector<double> variants = means(variant.subject), still_alike = means(alike),
+                            still = means(kKinematicSubject), moved = means(kOracleMotion);
   std::vector<Fraction> episodes;
-  for (const auto& [episode, mean] : variants) {
-    const auto from = still.find(episode), to = moved.find(episode);
-    const auto alike = still_alike.find(episode);
-    if (alike == still_alike.end() || from == still.end() || to == moved.end()) continue;
-    episodes.push_back({mean - alike->second, to->second - from->second});
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    episodes.push_back({variants[i] - still_alike[i], moved[i] - still[i]});
   }
   return EstimateRatio(episodes);
 }
@@ -205,6 +228,7 @@ Json ComparisonToJson(const std::vector<Variant>& variants) {
           entry["wins"] = d->wins;
           entry["losses"] = d->losses;
           entry["ties"] = d->ties;
+          entry["left_out"] = scores[i].left_out_count;
         }
         out["comparisons"].push_back(std::move(entry));
       }
@@ -257,9 +281,9 @@ StatusOr<std::vector<std::string>> VariantsThatBreak(const FailRule& rule,
   std::vector<std::string> names;
   for (std::size_t i = 1; i < scores.size(); ++i) {
     if (!scores[i].difference) {
-      return NotFound(reason::ARGUMENT_INVALID,
-                      variants[i].name + " and " + variants[0].name +
-                          " have no common episode with the numbers of the rule " + rule.text)
+      return NotFound(reason::ARGUMENT_INVALID, variants[i].name + " and " + variants[0].name +
+                                                    " have no common value of the rule " +
+                                                    rule.text)
           .WithField("--fail-if");
     }
     const double difference = scores[i].difference->difference.mean;

@@ -37,22 +37,25 @@ Status CheckComparable(const Results& a, const Results& b);
 
 struct VariantScore {
   std::optional<MeanEstimate> mean;
-  /// Difference to the reference; nothing for the reference itself.
+  /// Difference to the reference over the values that both have; nothing for the reference itself.
   std::optional<PairedDifference> difference;
+  /// Values that only one of both has, which the difference leaves out.
+  int left_out_count = 0;
 };
 
-/// Scores of every variant for one metric, at one step or (step < 0) over all steps.
+/// Scores of every variant for one metric, at one step or (step < 0) over all steps. A value of one
+/// is paired with that of the same episode, start, camera and step of the other.
 std::vector<VariantScore> CompareVariants(const std::vector<Variant>& variants,
                                           std::string_view metric, int step);
 
 inline constexpr std::array kMotionMetrics{kL2Moved, kSsim, kSsimMoving, kSsimObjects};
 /// What a variant wins in a metric over `kinematic`, where all but the robot stands still, as a
 /// share of what true motion of everything wins over it (subject oracle_motion of the same
-/// results): ratio of means over episodes. With `l2_moved_m` it is the share of the way that
-/// objects go which was predicted. Absent where one of them was not scored, and where EstimateRatio
-/// is. Both differences are between pictures drawn alike, the variant's where its results hold
-/// kinematic_field; without it the share also says how holes are filled, most of all in small
-/// pictures.
+/// results): ratio of means over episodes, of values that all of them have. With `l2_moved_m` it is
+/// the share of the way that objects go which was predicted. Absent where one of them was not
+/// scored, and where EstimateRatio is. Both differences are between pictures drawn alike, the
+/// variant's where its results hold kinematic_field; without it the share also says how holes are
+/// filled, most of all in small pictures.
 std::optional<RatioEstimate> ShareOfMotion(const Variant& variant, std::string_view metric,
                                            int step);
 

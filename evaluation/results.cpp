@@ -99,6 +99,9 @@ StatusOr<ResultValue> ParseValue(const JsonObject& object, const nlohmann::json&
   INTERLACER_ASSIGN_OR_RETURN(v.is_input_camera, object.Get<bool>("is_input_camera"));
   INTERLACER_ASSIGN_OR_RETURN(v.step, object.Get<int>("step"));
   INTERLACER_ASSIGN_OR_RETURN(v.metric, object.Get<std::string>("metric"));
+  for (const auto& [key, step] : {std::pair("start_step", v.start_step), {"step", v.step}}) {
+    if (step < 0) return object.Invalid(key, "0 or more", std::to_string(step));
+  }
   if (raw.contains("value") && raw["value"].is_null()) {
     INTERLACER_ASSIGN_OR_RETURN(v.reason, object.GetOr<std::string>("reason", ""));
     return v;
@@ -123,8 +126,17 @@ Status ParseLists(const JsonObject& root, const nlohmann::json& document, Result
     r->episodes.push_back(std::move(episode));
   }
   INTERLACER_ASSIGN_OR_RETURN(const std::vector<JsonObject> values, root.GetObjects("values"));
+  std::set<std::tuple<std::string, std::string, std::string, int, std::string, int>> seen;
   for (std::size_t i = 0; i < values.size(); ++i) {
     INTERLACER_ASSIGN_OR_RETURN(ResultValue value, ParseValue(values[i], document["values"][i]));
+    if (!seen.emplace(value.subject, value.metric, value.episode, value.start_step, value.camera,
+                      value.step)
+             .second) {
+      return values[i].Invalid("metric",
+                               "one value of each subject, metric, episode, start, camera and step",
+                               value.metric + " of " + value.subject + " in " + value.episode +
+                                   " at step " + std::to_string(value.step) + " again");
+    }
     r->values.push_back(std::move(value));
   }
   if (root.Has("particles")) {
@@ -222,6 +234,8 @@ Status CheckModel(const JsonObject& root) {
   return Status::Ok();
 }
 
+ValuePlace PlaceOf(const ResultValue& v) { return {v.episode, v.start_step, v.camera, v.step}; }
+
 bool Matches(const ResultValue& v, const ValueFilter& f) {
   return v.value && (f.step < 0 || v.step == f.step) &&
          (f.subject.empty() || v.subject == f.subject) &&
@@ -302,9 +316,9 @@ StatusOr<Results> ParseResults(const nlohmann::json& document) {
   INTERLACER_ASSIGN_OR_RETURN(const std::string schema, root.Get<std::string>("schema"));
   if (schema != kSchema) return root.Invalid("schema", kSchema, schema);
   INTERLACER_ASSIGN_OR_RETURN(const int version, root.Get<int>("schema_version"));
-  if (version > kResultsSchemaVersion) {
+  if (version < 1 || version > kResultsSchemaVersion) {
     return Mismatch(reason::SCHEMA_VERSION_UNSUPPORTED, "schema_version",
-                    "at most " + std::to_string(kResultsSchemaVersion), std::to_string(version));
+                    "1 to " + std::to_string(kResultsSchemaVersion), std::to_string(version));
   }
   INTERLACER_ASSIGN_OR_RETURN(r.tool_version, root.Get<std::string>("tool_version"));
   INTERLACER_ASSIGN_OR_RETURN(r.command, root.Get<std::string>("command"));
@@ -356,10 +370,20 @@ std::string ResultsToCsv(const Results& results) {
   return out;
 }
 
-std::map<std::string, double> EpisodeMeans(const Results& results, const ValueFilter& filter) {
+std::set<ValuePlace> PlacesOf(const Results& results, const ValueFilter& filter) {
+  std::set<ValuePlace> places;
+  for (const ResultValue& value : results.values) {
+    if (Matches(value, filter)) places.insert(PlaceOf(value));
+  }
+  return places;
+}
+
+std::map<std::string, double> EpisodeMeans(const Results& results, const ValueFilter& filter,
+                                           const std::set<ValuePlace>* places) {
   std::map<std::string, std::pair<double, int>> sums;
   for (const ResultValue& value : results.values) {
     if (!Matches(value, filter)) continue;
+    if (places != nullptr && !places->contains(PlaceOf(value))) continue;
     auto& [sum, count] = sums[value.episode];
     sum += *value.value;
     ++count;

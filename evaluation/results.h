@@ -5,14 +5,16 @@
 /// One value for each episode, start step, camera, step, subject (the model or a baseline) and
 /// metric; null values carry a reason. Numbers are written so that reading gives the same bits; NaN
 /// and infinity never. Files of earlier versions stay readable: their metrics keep the names and
-/// definitions that they were written with. Errors: those of common/json.h;
-/// SCHEMA_VERSION_UNSUPPORTED. Value types.
+/// definitions that they were written with. A value that stands twice is refused. Errors: those of
+/// common/json.h; SCHEMA_VERSION_UNSUPPORTED. Value types.
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "common/json.h"
@@ -141,8 +143,15 @@ struct ValueFilter {
   std::optional<bool> is_input_camera;
 };
 
-/// One mean for each episode that has values, over its cameras, starts and steps in the filter.
-std::map<std::string, double> EpisodeMeans(const Results& results, const ValueFilter& filter);
+/// What a value is of, beside subject and metric: episode, start step, camera, step.
+using ValuePlace = std::tuple<std::string_view, int, std::string_view, int>;
+/// Places of the values in the filter; they point into the results.
+std::set<ValuePlace> PlacesOf(const Results& results, const ValueFilter& filter);
+
+/// One mean for each episode that has values, over its cameras, starts and steps in the filter, and
+/// of those at `places` alone where they are given.
+std::map<std::string, double> EpisodeMeans(const Results& results, const ValueFilter& filter,
+                                           const std::set<ValuePlace>* places = nullptr);
 /// Mean of the episodes' means with its interval.
 std::optional<MeanEstimate> Aggregate(const Results& results, const ValueFilter& filter);
 

@@ -71,6 +71,8 @@ std::string SummaryText(const std::vector<Variant>& variants) {
         }
         text += Format("  n %d, %d : %d", d->difference.n, d->wins, d->losses);
         has_few = has_few || (d->difference.interval && d->difference.n < kFewestToDecide);
+        const int left_out = scores[i].left_out_count;
+        if (left_out > 0) text += Format(", without %d values that one of both lacks", left_out);
       }
       text += "\n";
     }
@@ -121,6 +123,14 @@ StatusOr<ExitCode> RunCompare(const CompareArguments& arguments, const VerbConte
                                " differs from " + input.variants[0].name + " in " +
                                comparable.message());
     }
+  }
+  for (std::size_t i = 1; i < results.size(); ++i) {
+    if (results[i].seed == results[0].seed) continue;
+    input.warnings.push_back(input.variants[i].name + " has seed " +
+                             std::to_string(results[i].seed) + " and " + input.variants[0].name +
+                             " seed " + std::to_string(results[0].seed) +
+                             ": their particles were drawn anew, a part of every difference");
+    context.Message("note: " + input.warnings.back());
   }
   INTERLACER_ASSIGN_OR_RETURN(const bool is_broken,
                               AnyRuleBroken(arguments, input.variants, context));

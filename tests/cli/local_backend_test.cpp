@@ -156,7 +156,12 @@ TEST(LocalBackend, CandidatesAreHeldToTheSameSpeeds) {
 
 TEST(LocalBackend, TakesMotionsThatHaveHappenedAsTheyAre) {
   LocalBackend backend(std::make_unique<FakePredictor>(), StepChanges::kAsRecorded);
-  EXPECT_TRUE(PredictRows(&backend, FirstJoint(1.75f, -1.75f)).ok());
+  const auto summary =
+      backend.Predict(FakeSceneInput(backend.metadata()), FirstJoint(1.75f, -1.75f), {},
+                      [](const PredictedStep&) { return Status::Ok(); }, {});
+  ASSERT_TRUE(summary.ok());
+  ASSERT_EQ(summary->findings.size(), 1u);
+  EXPECT_EQ(summary->findings[0].reason, "ACTION_JUMP");
 }
 
 TEST(LocalBackend, ErrorsOfTheCallbackEndTheRollout) {

@@ -36,6 +36,40 @@ TEST(CompareVariants, OnlyCommonEpisodesArePaired) {
   EXPECT_EQ(scores[1].difference->difference.n, 2);
 }
 
+/// Where one has no value, its mean would be of other steps than that of the other.
+TEST(CompareVariants, PairsValuesThatBothHave) {
+  Results a = MakeResults(2, 2), b = a;
+  for (ResultValue& value : b.values) {
+    if (value.subject == kModelSubject && value.metric == kPsnr && value.step == 0) {
+      value.value.reset();
+    }
+  }
+  const auto scores = CompareVariants(TwoModels(a, b), kPsnr, -1);
+  EXPECT_NEAR(scores[0].mean->mean, 29, testing::kScoreTolerance);
+  EXPECT_NEAR(scores[1].mean->mean, 28.5, testing::kScoreTolerance);
+  EXPECT_EQ(scores[1].difference->difference.mean, 0);
+  EXPECT_EQ(scores[1].difference->ties, 2);
+  EXPECT_EQ(scores[1].left_out_count, 2);
+  EXPECT_FALSE(CompareVariants(TwoModels(a, b), kPsnr, 0)[1].difference) << "no common value";
+  EXPECT_EQ(CompareVariants(TwoModels(a, a), kPsnr, -1)[1].left_out_count, 0);
+  std::erase_if(b.values, [](const ResultValue& value) { return value.step == 1; });
+  EXPECT_EQ(CompareVariants(TwoModels(a, b), kSsim, -1)[1].difference->difference.mean, 0);
+}
+
+TEST(ShareOfMotion, IsOfValuesThatAllHave) {
+  Results results = MakeResults(2, 2);
+  for (const char* episode : {"episode_0", "episode_1"}) {
+    for (const int step : {1, 2}) {
+      AddValue(&results, kKinematicSubject, episode, step, kSsim, 0.85);
+      AddValue(&results, kOracleMotion, episode, step, kSsim,
+               step == 1 ? std::optional(0.95) : std::nullopt);
+    }
+  }
+  // At step 1 the model has .89 and .891: .0405 of .1.
+  const auto share = ShareOfMotion({"a", &results, std::string(kModelSubject), ""}, kSsim, -1);
+  EXPECT_NEAR(share->ratio, 0.405, testing::kScoreTolerance);
+}
+
 TEST(ShareOfMotion, IsWhatIsWonOfWhatTrueMotionWins) {
   Results results = MakeResults(2, 1);
   const Variant model{"a", &results, std::string(kModelSubject), ""};

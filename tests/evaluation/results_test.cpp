@@ -42,6 +42,8 @@ TEST(Results, RefusesOtherSchemasAndNewerVersions) {
   nlohmann::json document = ResultsToJson(MakeResults(1, 1));
   document["schema_version"] = kResultsSchemaVersion + 1;
   EXPECT_EQ(ParseResults(document).status().reason(), reason::SCHEMA_VERSION_UNSUPPORTED);
+  document["schema_version"] = 0;
+  EXPECT_EQ(ParseResults(document).status().reason(), reason::SCHEMA_VERSION_UNSUPPORTED);
   document["schema"] = "interlacer.episode";
   EXPECT_EQ(ParseResults(document).status().reason(), reason::SCHEMA_INVALID);
   document = ResultsToJson(MakeResults(1, 1));
@@ -50,6 +52,21 @@ TEST(Results, RefusesOtherSchemasAndNewerVersions) {
   document = ResultsToJson(MakeResults(1, 1));
   document["values"][1].erase("step");
   EXPECT_EQ(ParseResults(document).status().field(), "values[1].step");
+}
+
+TEST(Results, RefusesValuesThatStandTwiceAndStepsBelowZero) {
+  const nlohmann::json written = ResultsToJson(MakeResults(1, 1));
+  nlohmann::json document = written;
+  document["values"].push_back(document["values"][0]);
+  document["values"].back()["value"] = 5;
+  const Status twice = ParseResults(document).status();
+  EXPECT_EQ(twice.field(), "values[" + std::to_string(written["values"].size()) + "].metric");
+  EXPECT_THAT(twice.message(), HasSubstr("at step 0 again"));
+  for (const char* key : {"step", "start_step"}) {
+    document = written;
+    document["values"][1][key] = -1;
+    EXPECT_EQ(ParseResults(document).status().field(), std::string("values[1].") + key);
+  }
 }
 
 TEST(Results, FilesOfEarlierVersionsAreRead) {
