@@ -129,9 +129,11 @@ Status ParseLists(const JsonObject& root, const nlohmann::json& document, Result
   std::set<std::tuple<std::string, std::string, std::string, int, std::string, int>> seen;
   for (std::size_t i = 0; i < values.size(); ++i) {
     INTERLACER_ASSIGN_OR_RETURN(ResultValue value, ParseValue(values[i], document["values"][i]));
-    if (!seen.emplace(value.subject, value.metric, value.episode, value.start_step, value.camera,
-                      value.step)
-             .second) {
+    const bool is_new = seen.emplace(value.subject, value.metric, value.episode, value.start_step,
+                                     value.camera, value.step)
+                            .second;
+    // Rollouts of a static scene all start at step 0 and may share cameras.
+    if (!is_new && value.start_step > 0) {
       return values[i].Invalid("metric",
                                "one value of each subject, metric, episode, start, camera and step",
                                value.metric + " of " + value.subject + " in " + value.episode +
@@ -234,14 +236,25 @@ Status CheckModel(const JsonObject& root) {
   return Status::Ok();
 }
 
-ValuePlace PlaceOf(const ResultValue& v) { return {v.episode, v.start_step, v.camera, v.step}; }
-
-bool Matches(const ResultValue& v, const ValueFilter& f) {
-  return v.value && (f.step < 0 || v.step == f.step) &&
-         (f.subject.empty() || v.subject == f.subject) &&
+/// Whether a value or the lack of one is in the filter.
+bool IsIn(const ValueFilter& f, const ResultValue& v) {
+  return (f.step < 0 || v.step == f.step) && (f.subject.empty() || v.subject == f.subject) &&
          (f.metric.empty() || v.metric == f.metric) && (f.camera.empty() || v.camera == f.camera) &&
          (!f.is_input_camera || v.is_input_camera == *f.is_input_camera);
 }
+
+/// Numbers the values of a filter, also those that are null, in their order.
+class PlaceCounter {
+ public:
+  ValuePlace Next(const ResultValue& v) {
+    ValuePlace place{v.episode, v.start_step, v.camera, v.step, 0};
+    std::get<4>(place) = counts_[place]++;
+    return place;
+  }
+
+ private:
+  std::map<ValuePlace, int> counts_;
+};
 
 Json IntervalJson(const std::optional<Interval>& interval) {
   return interval ? Json{interval->low, interval->high} : Json();
@@ -371,19 +384,24 @@ std::string ResultsToCsv(const Results& results) {
 }
 
 std::set<ValuePlace> PlacesOf(const Results& results, const ValueFilter& filter) {
+  PlaceCounter counter;
   std::set<ValuePlace> places;
   for (const ResultValue& value : results.values) {
-    if (Matches(value, filter)) places.insert(PlaceOf(value));
+    if (!IsIn(filter, value)) continue;
+    const ValuePlace place = counter.Next(value);
+    if (value.value) places.insert(place);
   }
   return places;
 }
 
 std::map<std::string, double> EpisodeMeans(const Results& results, const ValueFilter& filter,
                                            const std::set<ValuePlace>* places) {
+  PlaceCounter counter;
   std::map<std::string, std::pair<double, int>> sums;
   for (const ResultValue& value : results.values) {
-    if (!Matches(value, filter)) continue;
-    if (places != nullptr && !places->contains(PlaceOf(value))) continue;
+    if (!IsIn(filter, value)) continue;
+    if (places != nullptr && !places->contains(counter.Next(value))) continue;
+    if (!value.value) continue;
     auto& [sum, count] = sums[value.episode];
     sum += *value.value;
     ++count;

@@ -5,8 +5,8 @@
 /// One value for each episode, start step, camera, step, subject (the model or a baseline) and
 /// metric; null values carry a reason. Numbers are written so that reading gives the same bits; NaN
 /// and infinity never. Files of earlier versions stay readable: their metrics keep the names and
-/// definitions that they were written with. A value that stands twice is refused. Errors: those of
-/// common/json.h; SCHEMA_VERSION_UNSUPPORTED. Value types.
+/// definitions that they were written with. A value that stands twice is refused, but for static
+/// scenes (ValuePlace). Errors: those of common/json.h; SCHEMA_VERSION_UNSUPPORTED. Value types.
 
 #include <cstdint>
 #include <map>
@@ -143,9 +143,10 @@ struct ValueFilter {
   std::optional<bool> is_input_camera;
 };
 
-/// What a value is of, beside subject and metric: episode, start step, camera, step.
-using ValuePlace = std::tuple<std::string_view, int, std::string_view, int>;
-/// Places of the values in the filter; they point into the results.
+/// What a value is of, beside subject and metric: episode, start step, camera, step, and the how
+/// manieth it is, since rollouts of a static scene all start at step 0 and may share cameras.
+using ValuePlace = std::tuple<std::string_view, int, std::string_view, int, int>;
+/// Places of the values in the filter, which names subject and metric; they point into the results.
 std::set<ValuePlace> PlacesOf(const Results& results, const ValueFilter& filter);
 
 /// One mean for each episode that has values, over its cameras, starts and steps in the filter, and

@@ -56,6 +56,19 @@ TEST(CompareVariants, PairsValuesThatBothHave) {
   EXPECT_EQ(CompareVariants(TwoModels(a, b), kSsim, -1)[1].difference->difference.mean, 0);
 }
 
+/// Rollouts of a static scene all start at step 0: of one camera in two of them the first goes with
+/// the first, and the second with the second.
+TEST(CompareVariants, PairsTheRolloutsOfAStaticSceneInTheirOrder) {
+  Results a, b;
+  for (const double value : {0.5, 0.7})
+    AddValue(&a, kModelSubject, "room", 1, kSsim, value, "v", 0);
+  AddValue(&b, kModelSubject, "room", 1, kSsim, std::nullopt, "v", 0);
+  AddValue(&b, kModelSubject, "room", 1, kSsim, 0.75, "v", 0);
+  const VariantScore score = CompareVariants(TwoModels(a, b), kSsim, 1)[1];
+  EXPECT_NEAR(score.difference->difference.mean, 0.05, testing::kScoreTolerance);
+  EXPECT_EQ(score.left_out_count, 1);
+}
+
 TEST(ShareOfMotion, IsOfValuesThatAllHave) {
   Results results = MakeResults(2, 2);
   for (const char* episode : {"episode_0", "episode_1"}) {

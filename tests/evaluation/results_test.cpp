@@ -62,6 +62,11 @@ TEST(Results, RefusesValuesThatStandTwiceAndStepsBelowZero) {
   const Status twice = ParseResults(document).status();
   EXPECT_EQ(twice.field(), "values[" + std::to_string(written["values"].size()) + "].metric");
   EXPECT_THAT(twice.message(), HasSubstr("at step 0 again"));
+  // A camera that two rollouts of a static scene share.
+  for (const std::size_t i : {std::size_t{0}, written["values"].size()}) {
+    document["values"][i]["start_step"] = 0;
+  }
+  EXPECT_TRUE(ParseResults(document).ok());
   for (const char* key : {"step", "start_step"}) {
     document = written;
     document["values"][1][key] = -1;
