@@ -99,9 +99,9 @@ Transform BellTransform(const Options& options, const AttentionInputs& inputs,
   return {(WeightOf(options, inputs, "weight").unsqueeze(2) * bells).sum(1), {}};
 }
 
-/// By what a learnt width is multiplied at least: samples of the density of the first width have an
-/// infinite variance for Gaussian kernels below 1 / sqrt 2 of it, and for those of Cauchy below
-/// 1/2.
+/// By what a learnt width is multiplied at least: samples of the first width's density have an
+/// infinite variance below 1 / sqrt 2 of it for Gaussian kernels, and below 1/2 for those of
+/// Cauchy.
 constexpr double kLeastScale = 0.75;
 
 NamedTensors KernelParameters(const Options& options, const AttentionInputs& inputs) {
@@ -341,8 +341,7 @@ std::vector<MechanismInfo> PositionMechanisms() {
       FourierInfo(
           "flt_shift_invariant",
           "Logits + c K(s_i - s_j) for a shift-invariant kernel of positions s, of a width that "
-          "may "
-          "be learnt.",
+          "may be learnt.",
           "flt, Sec. 3.3, Eq. 7",
           {Word("kernel", {"gaussian", "laplace", "cauchy"},
                 "exp(-|s|^2 / 2); exp(-|s|_1); product of 1 / (1 + s^2)"),
