@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -17,15 +18,24 @@
 namespace interlacer::testing {
 namespace {
 
-constexpr int kRounds = 4;
+/// The first one is not counted.
+constexpr int kRounds = 5;
 constexpr int kClients = 4;
 constexpr int kCallsPerClient = 125;
+/// From one pair of rounds to the next are a thousand calls, more than half of them predictions.
+constexpr std::int64_t kMostGrowthBytes = 1 << 20;
 
 struct Holdings {
   std::int64_t heap_bytes = 0;
   std::int64_t threads = 0;
   std::int64_t descriptors = 0;
 };
+
+/// What two moments have in common: less is a chance of the moment, more stays.
+Holdings LeastOf(const Holdings& a, const Holdings& b) {
+  return {std::min(a.heap_bytes, b.heap_bytes), std::min(a.threads, b.threads),
+          std::min(a.descriptors, b.descriptors)};
+}
 
 std::int64_t EntriesOf(const char* folder) {
   return std::distance(std::filesystem::directory_iterator(folder), {});
@@ -84,7 +94,7 @@ void CallOften(int port, unsigned seed) {
 }
 
 // fm-33
-TEST(Soak, TwoThousandCallsLeaveNothing) {
+TEST(Soak, ThousandsOfCallsLeaveNothing) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's allocator keeps what is freed";
 #endif
@@ -102,9 +112,8 @@ TEST(Soak, TwoThousandCallsLeaveNothing) {
     WaitUntil([&] { return round > 0 && HeldNow().descriptors <= held[0].descriptors; }, 1);
     held[round] = HeldNow();
   }
-  const Holdings& before = held[kRounds - 2];
-  const Holdings& after = held[kRounds - 1];
-  EXPECT_LE(after.heap_bytes - before.heap_bytes, 2 << 20);
+  const Holdings before = LeastOf(held[1], held[2]), after = LeastOf(held[3], held[4]);
+  EXPECT_LE(after.heap_bytes - before.heap_bytes, kMostGrowthBytes);
   EXPECT_LE(after.threads - before.threads, 2);
   EXPECT_LE(after.descriptors - before.descriptors, 4);
   EXPECT_EQ(fixture->controls->live_rollouts, 0);
