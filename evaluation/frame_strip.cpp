@@ -55,6 +55,11 @@ std::optional<RgbImage> DifferenceImage(const RgbImage& a, const RgbImage& b) {
   return out;
 }
 
+std::string DifferenceScaleText() {
+  return "from white (equal) to dark red (" + std::to_string(kStrongestDifference) +
+         " of 255 grey levels and more)";
+}
+
 std::string FrameStripHtml(const FrameStrip& strip, int thumbnail_width_px, ImageEmbedder* images) {
   std::string out = ParagraphHtml(strip.caption) +
                     "<div class=\"scroll\"><table class=\"strip\"><thead><tr><td></td>";

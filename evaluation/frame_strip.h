@@ -43,5 +43,7 @@ std::string FittedStripsHtml(
 /// |a - b| of the strongest channel, from white (equal) to dark red (64 and more); nothing when the
 /// sizes differ.
 std::optional<RgbImage> DifferenceImage(const RgbImage& a, const RgbImage& b);
+/// Its scale, for a caption: "from white (equal) to dark red (64 of 255 grey levels and more)".
+std::string DifferenceScaleText();
 
 }  // namespace interlacer

@@ -55,10 +55,12 @@ section {
 figure { margin: 0 0 18px; }
 figcaption { color: var(--soft); font-size: 14px; margin-top: 6px; }
 svg { display: block; width: 100%; height: auto; color: var(--ink); }
-.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(420px, 100%), 1fr)); gap: 20px; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(520px, 100%), 1fr)); gap: 20px; }
+.charts figure { overflow-x: auto; }
+.charts svg { min-width: 520px; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 14px; width: 100%; }
-caption { text-align: left; color: var(--soft); padding: 0 0 8px; }
+caption { text-align: left; color: var(--soft); padding: 0 0 8px; position: sticky; left: 0; max-width: calc(100vw - 98px); }
 thead th { vertical-align: bottom; }
 th, td { padding: 6px 12px 6px 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; overflow-wrap: anywhere; }
 th { font-weight: 600; }
@@ -117,7 +119,8 @@ footer { color: var(--soft); font-size: 13px; margin-top: 28px; }
   .strip tbody th, .strip thead th:first-child { width: 62px; padding-right: 6px; }
   .strip img { min-width: 0; }
   .charts { grid-template-columns: 1fr 1fr; }
-  .charts figure { break-inside: avoid; }
+  .charts figure { break-inside: avoid; overflow: visible; }
+  .charts svg { min-width: 0; }
   section:has(.charts) { break-inside: auto; }
   table { font-size: 11px; }
   body { background: #fff; } main { max-width: none; padding: 0; }

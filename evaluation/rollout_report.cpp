@@ -109,11 +109,16 @@ std::string Strip(const RolloutReportInput& in, const TargetView& target, int wi
                                      : std::nullopt,
                                  ""});
   }
-  const auto add = [&](StripRow row) {
-    const bool has_image = std::any_of(row.frames.begin(), row.frames.end(),
-                                       [](const StripFrame& f) { return f.image.has_value(); });
-    if (has_image) strip.rows.push_back(std::move(row));
+  const auto has_image = [](const StripRow& row) {
+    return std::any_of(row.frames.begin(), row.frames.end(),
+                       [](const StripFrame& f) { return f.image.has_value(); });
   };
+  const auto add = [&](StripRow row) {
+    if (has_image(row)) strip.rows.push_back(std::move(row));
+  };
+  if (has_image(difference)) {
+    strip.caption += " Difference to the truth: " + DifferenceScaleText() + ".";
+  }
   strip.rows.push_back(std::move(truth));
   for (const std::string_view subject : kSubjects) {
     StripRow& row = subjects[std::string(subject)];
@@ -157,7 +162,8 @@ std::string Headline(const RolloutReportInput& in) {
   const int steps = std::max(1, in.evaluation->summary.computed_step_count);
   const auto views = std::max<std::size_t>(1, in.evaluation->views.size());
   std::vector<HeadlineFigure> figures;
-  figures.push_back({std::to_string(in.task->step_count), "predicted steps",
+  figures.push_back({std::to_string(in.task->step_count),
+                     in.task->step_count == 1 ? "predicted step" : "predicted steps",
                      Seconds(in.metadata->step_duration_s) + " each"});
   figures.push_back({std::to_string(in.evaluation->summary.selected_particle_count), "particles",
                      "an observation"});

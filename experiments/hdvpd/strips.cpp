@@ -57,7 +57,7 @@ std::string EpisodeStrip(const Study& study, const std::vector<const TrainedRun*
   if (!rollout) return "";
   FrameStrip strip;
   strip.caption = "Camera " + rollout->camera + ", seed " + std::to_string(runs.front()->seed) +
-                  "; difference to the truth from white (equal) to dark red (64 grey levels).";
+                  "; difference to the truth " + DifferenceScaleText() + ".";
   std::vector<StripRow> rows{{"truth", {}}};
   for (const TrainedRun* run : runs) {
     rows.push_back({VariantLabel(run->variant), {}});
