@@ -1,12 +1,12 @@
 #include "data/importers/pose_keys.h"
 
-#include <array>
+#include <cstddef>
 #include <utility>
 
 namespace interlacer {
 namespace {
 
-enum class KeyRule { kFromSmallest, kNumber, kPosition };
+enum class KeyRule { kFromSmallest, kNumber, kPosition, kFromFirstPose };
 
 std::string RuleText(KeyRule rule) {
   switch (rule) {
@@ -16,11 +16,13 @@ std::string RuleText(KeyRule rule) {
       return "number in the names";
     case KeyRule::kPosition:
       return "position among the images";
+    case KeyRule::kFromFirstPose:
+      return "number in the names, the first image having the first pose";
   }
   return "";
 }
 
-long KeyOf(KeyRule rule, const FramePair& pair, long smallest) {
+long KeyOf(KeyRule rule, const FramePair& pair, long smallest, long first_key) {
   switch (rule) {
     case KeyRule::kFromSmallest:
       return pair.number - smallest;
@@ -28,24 +30,39 @@ long KeyOf(KeyRule rule, const FramePair& pair, long smallest) {
       return pair.number;
     case KeyRule::kPosition:
       return pair.position;
+    case KeyRule::kFromFirstPose:
+      return pair.number - smallest + first_key;
   }
   return 0;
+}
+
+/// Keys and numbers without a gap, as many of each: one may count from 1 and the other from 0.
+bool MayBeShifted(const FramePairs& images, const std::map<int, Transform>& poses) {
+  const std::size_t count = images.pairs.size();
+  return count > 0 && count == poses.size() && images.unpaired.empty() &&
+         images.pairs.back().number - images.pairs.front().number + 1 == static_cast<long>(count) &&
+         poses.rbegin()->first - poses.begin()->first + 1 == static_cast<long>(count);
 }
 
 }  // namespace
 
 PosedPairs MatchPoses(const FramePairs& images, const std::map<int, Transform>& world_from_camera) {
-  std::array<KeyRule, 3> rules = {KeyRule::kFromSmallest, KeyRule::kNumber, KeyRule::kPosition};
+  std::vector<KeyRule> rules = {KeyRule::kFromSmallest, KeyRule::kNumber, KeyRule::kPosition};
   const bool starts_with_the_names =
       !world_from_camera.empty() && world_from_camera.begin()->first == images.smallest_number;
   if (starts_with_the_names) std::swap(rules[0], rules[1]);
+  if (MayBeShifted(images, world_from_camera)) rules.push_back(KeyRule::kFromFirstPose);
+  const long first_key = world_from_camera.empty() ? 0 : world_from_camera.begin()->first;
   PosedPairs best;
   for (const KeyRule rule : rules) {
     std::map<long, const FramePair*> by_key;
     for (const FramePair& pair : images.pairs) {
-      by_key.emplace(KeyOf(rule, pair, images.smallest_number), &pair);
+      by_key.emplace(KeyOf(rule, pair, images.smallest_number, first_key), &pair);
     }
-    PosedPairs posed{{}, RuleText(rule), rule == KeyRule::kPosition && !images.is_by_order};
+    PosedPairs posed{{},
+                     RuleText(rule),
+                     rule == KeyRule::kPosition && !images.is_by_order,
+                     rule == KeyRule::kFromFirstPose};
     for (const auto& [key, pose] : world_from_camera) {
       const auto pair = by_key.find(key);
       if (pair != by_key.end()) posed.frames.push_back({pair->second, pose});

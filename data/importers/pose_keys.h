@@ -6,7 +6,8 @@
 /// numbers out or carry time stamps. Of three readings the one that gives most poses an image is
 /// taken: key = number less the smallest number, key = number, key = position among all numbers;
 /// earlier ones win ties, but a trajectory whose first key is the first number is read as numbers.
-/// Pure, thread-safe.
+/// Where keys and numbers have no gap, as many of each, and still the first of one and the last of
+/// the other would be alone, the first pose goes to the first image. Pure, thread-safe.
 
 #include <map>
 #include <string>
@@ -27,6 +28,8 @@ struct PosedPairs {
   std::string rule;               ///< how keys were read, for the notes
   /// Numbers have gaps and keys were taken as positions: users should check the result.
   bool is_by_position = false;
+  /// The first pose went to the first image, though they have other numbers: as above.
+  bool is_shifted = false;
 };
 
 PosedPairs MatchPoses(const FramePairs& images, const std::map<int, Transform>& world_from_camera);

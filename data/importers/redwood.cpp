@@ -62,6 +62,15 @@ void AddFindings(const FramePairs& images, const PosedPairs& posed, ImportedReco
   }
 }
 
+/// Keys of poses and numbers of images do not begin together.
+Finding ShiftedPoses(const PosedPairs& posed, int first_key) {
+  return {"POSES_SHIFTED",
+          "the trajectory counts from " + std::to_string(first_key) + " and the images from " +
+              std::to_string(posed.frames.front().pair->number) +
+              ", as many of both without a gap: the first pose went to the first image",
+          ""};
+}
+
 StatusOr<RedwoodTrajectory> ReadTrajectory(const std::string& path) {
   INTERLACER_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
   if (path.ends_with(".json")) return ParseOpen3DTrajectory(text, path);
@@ -156,6 +165,10 @@ StatusOr<ImportReport> ImportRedwood(const ImportOptions& options) {
   recording.skipped_count = static_cast<int>(trajectory.world_from_camera.size() - used +
                                              images.pairs.size() - used + images.unpaired.size());
   AddFindings(images, posed, &recording);
+  if (posed.is_shifted) {
+    const int first_key = trajectory.world_from_camera.begin()->first;
+    recording.findings.push_back(ShiftedPoses(posed, first_key));
+  }
   AddLostPoses(trajectory.lost_count, &recording);
   std::vector<ImportFrame>& frames = recording.frames;
   const Transform first = frames.empty() ? Transform() : frames.front().world_from_camera;

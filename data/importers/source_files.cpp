@@ -1,6 +1,7 @@
 #include "data/importers/source_files.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "data/system_files.h"
@@ -18,6 +19,21 @@ std::string SourcePath(const std::string& source_dir, const std::string& name) {
 bool HasContent(const std::string& path) {
   std::error_code error;
   return fs::is_regular_file(path, error) && fs::file_size(path, error) > 0 && !error;
+}
+
+std::string SameNameOfOtherCase(const std::string& path) {
+  const auto lower = [](std::string name) {
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
+    return name;
+  };
+  const fs::path wanted(path);
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(wanted.parent_path(), error)) {
+    const std::string name = entry.path().filename().string();
+    if (name != wanted.filename() && lower(name) == lower(wanted.filename().string())) return name;
+  }
+  return "";
 }
 
 StatusOr<std::string> FirstOf(const std::string& source_dir,

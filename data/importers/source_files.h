@@ -17,6 +17,9 @@ std::string SourcePath(const std::string& source_dir, const std::string& name);
 /// Whether a regular file with content is there: recorders that are stopped leave empty ones.
 bool HasContent(const std::string& path);
 
+/// The name of a file beside `path` that differs from it in capitals alone; empty where none does.
+std::string SameNameOfOtherCase(const std::string& path);
+
 /// The first of `names` that is in `source_dir` (folders or files). Errors: NOT_FOUND
 /// FILE_NOT_FOUND with the names and `option`, by which another name can be given.
 StatusOr<std::string> FirstOf(const std::string& source_dir,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <optional>
 
 namespace interlacer {
@@ -70,11 +71,17 @@ StatusOr<double> FindTimeUnit(const std::vector<double>& stamps, const std::stri
 }
 
 bool AreCounts(const std::vector<double>& stamps) {
-  return stamps.size() > 1 && stamps.front() < kEarliestEpochS &&
-         std::trunc(stamps.front()) == stamps.front() &&
-         std::adjacent_find(stamps.begin(), stamps.end(), [](double before, double after) {
-           return after - before != 1;
-         }) == stamps.end();
+  if (stamps.size() < 2 || !(stamps.front() < kEarliestEpochS) ||
+      std::trunc(stamps.front()) != stamps.front()) {
+    return false;
+  }
+  std::vector<double> spacings(stamps.size());
+  std::adjacent_difference(stamps.begin(), stamps.end(), spacings.begin());
+  spacings.erase(spacings.begin());  // the first stamp itself
+  const double step = *std::min_element(spacings.begin(), spacings.end());
+  return step >= 1 && std::trunc(step) == step &&
+         std::all_of(spacings.begin(), spacings.end(),
+                     [step](double spacing) { return std::fmod(spacing, step) == 0; });
 }
 
 Status CheckStampDigits(std::size_t equal_count, std::size_t count, const std::string& file) {

@@ -21,7 +21,8 @@ StatusOr<double> SecondsOfTimeUnit(const std::string& unit);
 StatusOr<double> FindTimeUnit(const std::vector<double>& stamps, const std::string& unit,
                               const std::string& file);
 
-/// Whether stamps are whole numbers, each one more than that before it, and no seconds since 1970.
+/// Whether stamps are whole numbers, each one step more than that before it or, past left out
+/// frames, several, and no seconds since 1970.
 bool AreCounts(const std::vector<double>& stamps);
 
 /// Refuses stamps of which more than a tenth equal their predecessor though the entries differ:

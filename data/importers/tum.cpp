@@ -129,6 +129,12 @@ std::string PathThatIsThere(const std::string& folder, const std::string& path) 
   return !HasContent(folder + path) && HasContent(folder + first) ? first : path;
 }
 
+/// What is there in the place of a file, if its name differs in capitals alone.
+std::string OtherCase(const std::string& path) {
+  const std::string there = SameNameOfOtherCase(path);
+  return there.empty() ? "" : "; " + there + " is there: capitals count";
+}
+
 void AddTimeFindings(const TumTimes& times, const std::string& file, ImportedRecording* recording) {
   if (times.same_count > 0) {
     recording->findings.push_back(
@@ -146,8 +152,8 @@ void AddTimeFindings(const TumTimes& times, const std::string& file, ImportedRec
   }
   if (times.are_counts) {
     recording->findings.push_back({"TIMESTAMP_SUSPECT",
-                                   "the time stamps are whole numbers one apart and were taken for "
-                                   "seconds: are they numbers of frames?",
+                                   "the time stamps are whole numbers, multiples of one step "
+                                   "apart, and were taken for seconds: are they numbers of frames?",
                                    file});
   }
 }
@@ -186,7 +192,8 @@ StatusOr<std::vector<TumImage>> ReadList(const ImportOptions& options, const std
       " listed images are not there or empty: " + AbbreviatedList(absent) +
       (is_other_encoding ? "; the list is not UTF-8: iconv -f LATIN1 -t UTF-8 turns it, if "
                            "it is Latin-1"
-                         : "");
+                         : "") +
+      OtherCase(folder + absent.front());
   if (images.empty()) {
     return NotFound(reason::FILE_NOT_FOUND, folder + name + ": " + message)
         .WithField(folder + name);

@@ -31,7 +31,7 @@ struct TumImage {
 struct TumTimes {
   int same_count = 0;       ///< other entries of a time that is there, left out
   int backward_count = 0;   ///< entries earlier than the one before them
-  bool are_counts = false;  ///< whole numbers one apart
+  bool are_counts = false;  ///< whole numbers, multiples of one step apart
 };
 struct TumImageList {
   std::vector<TumImage> images;  ///< ascending in time

@@ -166,6 +166,32 @@ TEST_F(RedwoodNamesTest, BothMayCountFromOne) {
   ExpectTrueFrames({1, 2});
 }
 
+TEST_F(RedwoodNamesTest, ATrajectoryMayCountFromOneWhereTheNamesCountFromZero) {
+  std::string log;
+  for (int i = 0; i < 4; ++i) {
+    const std::string n = std::to_string(i) + ".png";
+    WriteNumbered(i, "color/" + n, "depth/" + n);
+    log += Pose(i + 1, i);
+  }
+  WriteText("trajectory.log", log);
+  ExpectTrueFrames({0, 1, 2, 3});
+  ASSERT_EQ(findings_.count("POSES_SHIFTED"), 1u);
+  EXPECT_NE(findings_["POSES_SHIFTED"].message.find("counts from 1 and the images from 0"),
+            std::string::npos);
+}
+
+TEST_F(RedwoodNamesTest, OneImageMoreThanPosesIsNoShift) {
+  std::string log;
+  for (int i = 0; i < 5; ++i) {
+    const std::string n = std::to_string(i) + ".png";
+    WriteNumbered(i, "color/" + n, "depth/" + n);
+    if (i > 0) log += Pose(i, i);
+  }
+  WriteText("trajectory.log", log);
+  ExpectTrueFrames({1, 2, 3, 4});
+  EXPECT_EQ(findings_.count("POSES_SHIFTED"), 0u);
+}
+
 TEST_F(RedwoodNamesTest, EveryFifthImageWithAFullLogIsByPositionAndSaysSo) {
   WriteSeries(4, "color/", "depth/", [](int i) { return std::to_string(5 * i); });
   ExpectTrueFrames({0, 1, 2, 3});

@@ -165,7 +165,10 @@ TEST_F(ImportTest, TumStampsThatLookWrongAreFound) {
   EXPECT_EQ(times("8.9 a\n8.96 b\n8.33 c\n8.66 d\n").backward_count, 1);
   EXPECT_EQ(times("1.0 a\n1.1 b\n1.1 b\n").backward_count, 0);
   EXPECT_TRUE(times("3 a\n4 b\n5 c\n").are_counts);
-  EXPECT_FALSE(times("3 a\n5 b\n6 c\n").are_counts);
+  EXPECT_TRUE(times("1 a\n2 b\n3 c\n5 d\n6 e\n").are_counts) << "a frame was left out";
+  EXPECT_TRUE(times("0 a\n5 b\n10 c\n15 d\n20 e\n").are_counts) << "every fifth frame";
+  EXPECT_FALSE(times("0 a\n5 b\n12 c\n").are_counts);
+  EXPECT_FALSE(times("3 a\n5 b\n5.5 c\n").are_counts);
   EXPECT_FALSE(times("3.5 a\n4.5 b\n").are_counts);
   EXPECT_FALSE(times("1305031102 a\n1305031103 b\n").are_counts);
 }
@@ -317,6 +320,13 @@ TEST_F(TumImportTest, ListsMayBeginWithAByteOrderMark) {
   WriteText("depth.txt", "\xEF\xBB\xBF# depth\n10.015 depth/0.png\n");
   const auto report = Must(ImportRecording("tum", options_));
   EXPECT_EQ(report.frame_count, 1);
+}
+
+TEST_F(TumImportTest, ANameInOtherCapitalsIsShown) {
+  fs::rename(options_.source_dir + "/rgb/0.png", options_.source_dir + "/rgb/0.PNG");
+  const auto report = Must(ImportRecording("tum", options_));
+  EXPECT_TRUE(
+      HasFinding(report.validation.findings, "FILE_MISSING", "0.PNG is there: capitals count"));
 }
 
 TEST_F(TumImportTest, AListInAnotherEncodingIsNamedAsSuch) {
