@@ -38,11 +38,16 @@ StatusOr<sockaddr_un> UnixAddress(const std::string& name, std::size_t offset) {
   return address;
 }
 
-/// Whether somebody answers at a unix socket.
-bool IsServed(const sockaddr_un& address) {
+/// OK where nobody listens at a unix socket any more, or it has gone meanwhile. Any other answer
+/// may come from a socket in use: of another kind, or of another user.
+Status CheckUnused(const sockaddr_un& address) {
   const UniqueFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  return connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
-         errno == EAGAIN;
+  const bool is_served =
+      connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  if (is_served || errno == EAGAIN) return Unusable("another process listens there");
+  if (errno == ECONNREFUSED || errno == ENOENT) return Status::Ok();
+  return Unusable(std::string("a socket stands there that may be in use (") + std::strerror(errno) +
+                  "); if nothing needs it, remove it");
 }
 
 int PortOf(const sockaddr_storage& address) {
@@ -99,7 +104,7 @@ Status ListeningSockets::OpenPath(const std::string& path) {
   struct stat file {};
   if (lstat(path.c_str(), &file) == 0) {
     if (!S_ISSOCK(file.st_mode)) return Unusable("a file stands there that is no socket");
-    if (IsServed(address)) return Unusable("another process listens there");
+    INTERLACER_RETURN_IF_ERROR(CheckUnused(address));
     unlink(path.c_str());
   }
   INTERLACER_RETURN_IF_ERROR(Bind(AF_UNIX, &address, sizeof(address)));

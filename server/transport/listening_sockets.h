@@ -3,9 +3,9 @@
 /// Sockets that listen on an address in gRPC's form: HOST:PORT, [IPv6]:PORT, unix:PATH,
 /// unix-abstract:NAME. A host name listens on all its addresses, at one port.
 ///
-/// A path that another process listens on is an error; a socket that nobody answers any more is
-/// replaced. The destructor removes the path unless another socket stands there by then. Errors:
-/// INVALID_ARGUMENT CONFIG_INVALID. One thread.
+/// A path that another process listens on, or may use otherwise, is an error; a socket whose
+/// listener is gone is replaced. The destructor removes the path unless another socket stands there
+/// by then. Errors: INVALID_ARGUMENT CONFIG_INVALID. One thread.
 
 #include <sys/types.h>
 
