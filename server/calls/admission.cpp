@@ -93,8 +93,7 @@ Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedSc
     return ResourceExhausted(reason::HOST_MEMORY, "too many answers wait for their readers")
         .WithMetadata("limit", std::to_string(max_waiting_bytes));
   }
-  // Twice the request: gRPC keeps its bytes until the call ends, and a compressed payload that
-  // arrived in pieces is joined for its decoder.
+  // Twice the request: a compressed payload that arrived in pieces is joined for its decoder.
   INTERLACER_ASSIGN_OR_RETURN(
       scene->memory, server.memory.Reserve(2 * call.record.request_bytes +
                                                scene->checked.decoded_bytes + scene->extra_bytes,

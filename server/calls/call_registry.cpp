@@ -20,8 +20,11 @@ CallRegistry::Entry::Entry(CallRegistry* registry, ResponseSink* sink)
 }
 
 CallRegistry::Entry::~Entry() {
-  std::lock_guard lock(registry_->mutex_);
-  registry_->sinks_.erase(sink_);
+  {
+    std::lock_guard lock(registry_->mutex_);
+    registry_->sinks_.erase(sink_);
+  }
+  if (registry_->on_removed_) registry_->on_removed_();
 }
 
 int CallRegistry::count() const {

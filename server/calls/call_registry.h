@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -30,6 +31,11 @@ class CallRegistry {
     ResponseSink* const sink_;
   };
 
+  /// `on_removed` runs after each call that gRPC has let go, on any thread; it may not touch the
+  /// registry.
+  explicit CallRegistry(std::function<void()> on_removed = {})
+      : on_removed_(std::move(on_removed)) {}
+
   int count() const;
   /// Bytes of all answers that wait for their readers, those of the last quarter of a second left
   /// out.
@@ -46,6 +52,7 @@ class CallRegistry {
   /// Sinks that have waited for `least_wait` or longer, the longest first. Requires the lock.
   std::vector<WaitingSink> Waiting(std::chrono::duration<double> least_wait) const;
 
+  const std::function<void()> on_removed_;
   /// Recursive: resetting a call may finish it and remove its entry on this thread.
   mutable std::recursive_mutex mutex_;
   std::set<ResponseSink*> sinks_;

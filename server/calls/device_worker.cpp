@@ -109,6 +109,14 @@ void DeviceWorker::Free(std::shared_ptr<const void> state) {
   changed_.notify_one();
 }
 
+void DeviceWorker::NoteFreed() {
+  std::lock_guard lock(mutex_);
+  // Who asks the server how it is once a second must not put it off for ever.
+  if (!when_idle_ || idle_limit_) return;
+  idle_limit_ = Clock::now() + idle_delay_;
+  changed_.notify_one();
+}
+
 bool DeviceWorker::AwaitTurn(const std::stop_token& stop, Clock::time_point limit) {
   struct Turn {
     std::mutex mutex;

@@ -13,9 +13,10 @@
 /// cancelled, past its deadline or otherwise ended is removed before its next unit, or at once if
 /// it is not running; an INTERNAL error of the unit that runs, such as DEVICE_LOST, is its end
 /// nevertheless. Every submitted job gets exactly one End, and its device state is freed on the
-/// worker's thread. Once the last job has ended and none followed for a while, `when_idle` runs
-/// once. Thread-safe; RunUnit and End of jobs never overlap. Errors of Submit: RESOURCE_EXHAUSTED
-/// QUEUE_FULL with a retry delay, UNAVAILABLE DRAINING after Stop.
+/// worker's thread. Once the last job has ended, or memory was freed beside them (NoteFreed), and
+/// no job followed for a while, `when_idle` runs once. Thread-safe; RunUnit and End of jobs never
+/// overlap. Errors of Submit: RESOURCE_EXHAUSTED QUEUE_FULL with a retry delay, UNAVAILABLE
+/// DRAINING after Stop.
 
 #include <chrono>
 #include <condition_variable>
@@ -70,7 +71,8 @@ class DeviceWorker {
   /// Of its thread, for `top -H` and debuggers.
   static constexpr char kThreadName[] = "device-worker";
 
-  /// `when_idle` runs on the worker's thread, `idle_delay` after the last of all jobs has ended.
+  /// `when_idle` runs on the worker's thread, `idle_delay` after the last of all jobs has ended or
+  /// the first NoteFreed since it last ran.
   DeviceWorker(int max_queue, int max_active, std::function<void()> when_idle = {},
                Clock::duration idle_delay = {});
   ~DeviceWorker();
@@ -88,6 +90,9 @@ class DeviceWorker {
   void CancelAll(Status status);
   /// Frees device state that no job holds, on the worker's thread; at once when that calls.
   void Free(std::shared_ptr<const void> state);
+  /// Memory was freed that no job held, such as a request that was refused, or an answer long after
+  /// its job has ended.
+  void NoteFreed();
   /// Waits until the worker's thread is between two units; false when it is not by `limit` or
   /// before `stop`.
   bool AwaitTurn(const std::stop_token& stop, Clock::time_point limit);
@@ -159,7 +164,8 @@ class DeviceWorker {
   std::vector<std::shared_ptr<const void>> unused_;
   std::int64_t turn_count_ = 0;
   std::optional<Clock::time_point> unit_start_;
-  /// Time at which when_idle runs unless a job arrives; set whenever a job ends.
+  /// Time at which when_idle runs unless a job arrives; set whenever a job ends, and by NoteFreed
+  /// where it is not set.
   std::optional<Clock::time_point> idle_limit_;
   bool is_stopping_ = false;
   std::thread thread_;

@@ -130,6 +130,7 @@ InterlacerServer::InterlacerServer(const ServerOptions& options, std::vector<Mod
       state_([this](ServerState state) { OnStateChange(state); }),
       models_(std::move(models)),
       memory_(options.limits.max_inflight_request_bytes),
+      calls_([this] { worker_.NoteFreed(); }),
       context_{options_.limits, NewRandomId(), state_,   models_,     worker_, decoders_,
                frames_,         memory_,       metrics_, statistics_, calls_,  scenes_},
       worker_(options.limits.max_queue_length, options.limits.max_active_calls, ReleaseIdleMemory,

@@ -3,9 +3,9 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "server/calls/incoming_call.h"
-#include "server/convert/grpc_status.h"
 #include "server/handlers/create_scene.h"
 #include "server/handlers/delete_scene.h"
 #include "server/handlers/get_model_metadata.h"
@@ -38,26 +38,34 @@ StreamSink* NewStreamSink(const ServerContext& server, grpc::CallbackServerConte
                         server.limits.max_buffered_bytes, &server.calls);
 }
 
+/// Frees what nobody needs any more of a request: the library would keep its bytes until the client
+/// has read the answer, if ever. Frames that are still to be decoded are held by their
+/// PixelPayloads. The object is the library's and no constant; it does not look at it again.
+void DropRequest(const IncomingCall& call) { const_cast<grpc::ByteBuffer*>(call.request)->Clear(); }
+
 /// Parses the request, calls `handler` (request -> StatusOr<response>) and responds, all on this
-/// thread. Such a call neither waits nor can be cancelled, so the library's own reactor suffices;
-/// it needs no thread of its own for the end of the call.
+/// thread.
 template <typename Request, typename Handler>
-grpc::ServerUnaryReactor* AnswerNow(const ServerContext& server,
-                                    grpc::CallbackServerContext* context, IncomingCall call,
-                                    grpc::ByteBuffer* response, Handler handler) {
+UnarySink* AnswerNow(const ServerContext& server, IncomingCall call, UnarySink* sink,
+                     Handler handler) {
   Request request;
   Status status = ParseRequest(*call.request, &request);
+  DropRequest(call);
+  grpc::ByteBuffer response;
   if (status.ok()) {
     auto answer = handler(request);
     status = answer.status();
-    if (answer.ok()) *response = SerializeResponse(*answer);
+    if (answer.ok()) response = SerializeResponse(*answer);
   }
-  call.record.response_bytes = static_cast<std::int64_t>(response->Length());
+  if (!status.ok()) {
+    server.Refuse(call.record, status, sink);
+    return sink;
+  }
+  call.record.response_bytes = static_cast<std::int64_t>(response.Length());
   server.Count(call.record, status);
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(ToGrpcStatus(status));
+  sink->FinishWith(std::move(response));
   LogCall(call.record, status);
-  return reactor;
+  return sink;
 }
 
 /// Starts the call that `handler` admits; the device worker runs the rest.
@@ -71,6 +79,7 @@ Sink* StartOrRefuse(const ServerContext& server, IncomingCall call, Sink* sink, 
       sink->Record({server.recorder, method, *call.request});
     }
   }
+  DropRequest(call);
   if (admitted.ok()) {
     (*admitted)->Start();
   } else {
@@ -84,8 +93,8 @@ Sink* StartOrRefuse(const ServerContext& server, IncomingCall call, Sink* sink, 
 grpc::ServerUnaryReactor* InterlacerService::GetServerInfo(Context* context, const Bytes* request,
                                                            Bytes* response) {
   return AnswerNow<wire::GetServerInfoRequest>(
-      server_, context, Incoming(*context, "GetServerInfo", *request), response,
-      [this](const auto&) {
+      server_, Incoming(*context, "GetServerInfo", *request),
+      NewUnarySink(server_, context, response), [this](const auto&) {
         return StatusOr<wire::GetServerInfoResponse>(interlacer::GetServerInfo(server_));
       });
 }
@@ -94,7 +103,8 @@ grpc::ServerUnaryReactor* InterlacerService::GetModelMetadata(Context* context,
                                                               const Bytes* request,
                                                               Bytes* response) {
   return AnswerNow<wire::GetModelMetadataRequest>(
-      server_, context, Incoming(*context, "GetModelMetadata", *request), response,
+      server_, Incoming(*context, "GetModelMetadata", *request),
+      NewUnarySink(server_, context, response),
       [this](const auto& message) { return interlacer::GetModelMetadata(server_, message); });
 }
 
@@ -125,7 +135,8 @@ grpc::ServerUnaryReactor* InterlacerService::UpdateScene(Context* context, const
 grpc::ServerUnaryReactor* InterlacerService::DeleteScene(Context* context, const Bytes* request,
                                                          Bytes* response) {
   return AnswerNow<wire::DeleteSceneRequest>(
-      server_, context, Incoming(*context, "DeleteScene", *request), response,
+      server_, Incoming(*context, "DeleteScene", *request),
+      NewUnarySink(server_, context, response),
       [this](const auto& message) { return interlacer::DeleteScene(server_, message); });
 }
 
@@ -138,8 +149,8 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* InterlacerService::PredictCandidates
 grpc::ServerUnaryReactor* InterlacerService::GetStatistics(Context* context, const Bytes* request,
                                                            Bytes* response) {
   return AnswerNow<wire::GetStatisticsRequest>(
-      server_, context, Incoming(*context, "GetStatistics", *request), response,
-      [this](const auto&) {
+      server_, Incoming(*context, "GetStatistics", *request),
+      NewUnarySink(server_, context, response), [this](const auto&) {
         return StatusOr<wire::GetStatisticsResponse>(interlacer::GetStatistics(server_));
       });
 }
