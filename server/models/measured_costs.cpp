@@ -11,10 +11,6 @@ std::int64_t PixelCount(const ModelMetadata& metadata) {
   return std::max<std::int64_t>(count, 1);
 }
 
-double PerPixel(double seconds, std::int64_t pixel_count) {
-  return seconds / static_cast<double>(std::max<std::int64_t>(pixel_count, 1));
-}
-
 }  // namespace
 
 MeasuredCosts::MeasuredCosts(const ModelMetadata& metadata, Time now)
@@ -23,9 +19,9 @@ MeasuredCosts::MeasuredCosts(const ModelMetadata& metadata, Time now)
                                 metadata.ingest_cost_s, metadata.carry_cost_s})) {
   // A warm-up whose steps ask no network says nothing of those that do.
   if (metadata.step_cost_s > 0) step_s_.Add(metadata.step_cost_s, now);
-  lift_s_.Add(metadata.ingest_cost_s, now);
+  lift_.Note(0, metadata.ingest_cost_s, now);
   field_s_per_pixel_.Add(metadata.render_cost_s / kReferenceViewPx, now);
-  carry_s_per_pixel_.Add(PerPixel(metadata.carry_cost_s, model_pixel_count_), now);
+  carry_.Note(0, metadata.carry_cost_s, now);
 }
 
 void MeasuredCosts::NoteStep(double seconds, Time now) {
@@ -35,22 +31,18 @@ void MeasuredCosts::NoteStep(double seconds, Time now) {
 
 void MeasuredCosts::NoteLift(std::int64_t pixel_count, double seconds, Time now) {
   const std::lock_guard lock(mutex_);
-  const std::int64_t more = pixel_count - model_pixel_count_;
-  if (more <= 0) {
-    lift_s_.Add(seconds, now);
-  } else {
-    lift_s_per_more_pixel_.Add(PerPixel(std::max(seconds - lift_s_.At(now), 0.0), more), now);
-  }
+  lift_.Note(pixel_count - model_pixel_count_, seconds, now);
 }
 
 void MeasuredCosts::NoteField(std::int64_t pixel_count, double seconds, Time now) {
   const std::lock_guard lock(mutex_);
-  field_s_per_pixel_.Add(PerPixel(seconds, pixel_count), now);
+  field_s_per_pixel_.Add(seconds / static_cast<double>(std::max<std::int64_t>(pixel_count, 1)),
+                         now);
 }
 
 void MeasuredCosts::NoteCarry(std::int64_t pixel_count, double seconds, Time now) {
   const std::lock_guard lock(mutex_);
-  carry_s_per_pixel_.Add(PerPixel(seconds, pixel_count), now);
+  carry_.Note(pixel_count - model_pixel_count_, seconds, now);
 }
 
 void MeasuredCosts::NoteUnit(double seconds) {
@@ -65,9 +57,7 @@ double MeasuredCosts::StepS(Time now) const {
 
 double MeasuredCosts::LiftS(std::int64_t pixel_count, Time now) const {
   const std::lock_guard lock(mutex_);
-  const auto more =
-      static_cast<double>(std::max<std::int64_t>(pixel_count - model_pixel_count_, 0));
-  return lift_s_.At(now) + more * lift_s_per_more_pixel_.At(now);
+  return lift_.At(pixel_count - model_pixel_count_, now);
 }
 
 double MeasuredCosts::FieldS(std::int64_t pixel_count, Time now) const {
@@ -77,7 +67,7 @@ double MeasuredCosts::FieldS(std::int64_t pixel_count, Time now) const {
 
 double MeasuredCosts::CarryS(std::int64_t pixel_count, Time now) const {
   const std::lock_guard lock(mutex_);
-  return static_cast<double>(pixel_count) * carry_s_per_pixel_.At(now);
+  return carry_.At(pixel_count - model_pixel_count_, now);
 }
 
 void MeasuredCosts::CopyTo(ModelMetadata* metadata, Time now) const {

@@ -3,8 +3,10 @@
 /// What the work of one model takes: running means of what was measured, which begin with the
 /// warm-up, and the longest unit of work since. One definition for admission and for metadata.
 ///
-/// Lifting costs its time at the model's own image size, and more by every pixel beyond; views cost
-/// by pixels. Thread-safe.
+/// Lifting frames and carrying their pixels into a view cost their time at the model's own image
+/// size, and more by every pixel beyond; the field costs by pixels. What has not been seen of
+/// larger frames is not guessed: a guess too high has them refused, and nothing is ever measured.
+/// Thread-safe.
 
 #include <algorithm>
 #include <chrono>
@@ -38,6 +40,29 @@ class RunningMean {
   Time newest_;
 };
 
+/// Seconds of what has a fixed part and depends on the size of frames. One thread.
+class FrameCost {
+ public:
+  using Time = RunningMean::Time;
+
+  /// `more_pixels`: beyond the model's own size, or none.
+  void Note(std::int64_t more_pixels, double seconds, Time now) {
+    if (more_pixels <= 0) {
+      s_.Add(seconds, now);
+    } else {
+      const double more_s = std::max(seconds - s_.At(now), 0.0);
+      s_per_more_pixel_.Add(more_s / static_cast<double>(more_pixels), now);
+    }
+  }
+  double At(std::int64_t more_pixels, Time now) const {
+    const auto more = static_cast<double>(std::max<std::int64_t>(more_pixels, 0));
+    return s_.At(now) + more * s_per_more_pixel_.At(now);
+  }
+
+ private:
+  RunningMean s_, s_per_more_pixel_;
+};
+
 class MeasuredCosts {
  public:
   using Time = RunningMean::Time;
@@ -63,7 +88,8 @@ class MeasuredCosts {
  private:
   const std::int64_t model_pixel_count_;
   mutable std::mutex mutex_;
-  RunningMean step_s_, lift_s_, lift_s_per_more_pixel_, field_s_per_pixel_, carry_s_per_pixel_;
+  RunningMean step_s_, field_s_per_pixel_;
+  FrameCost lift_, carry_;
   double longest_unit_s_ = 0;
 };
 

@@ -67,10 +67,9 @@ TEST(Deadline, EstimatesViewsOfSceneCamerasAtTheSizeOfTheModel) {
       fixture, "interlacer_rendered_pixels_total{model=\"fake\"} " + std::to_string(kModelViewPx)));
 }
 
-/// Frames of WideSceneCameraRequest have four times the pixels of the model's.
-TEST(Deadline, CarryingObservedPixelsIsEstimatedByTheFramesThatWereSent) {
+TEST(Deadline, CarryingObservedPixelsIsEstimatedWhereItIsDone) {
   auto controls = std::make_shared<ServerControls>();
-  controls->carry_cost_s = 4;
+  controls->carry_cost_s = 16;
   ServingInProcessServer fixture(TestServerOptions(), controls);
   auto request = WideSceneCameraRequest();
   const grpc::Status refused = Call(&fixture, request, 10).Finish();

@@ -60,18 +60,13 @@ TEST_F(MeasuredCostsTest, AreRunningMeansOfWhatWasMeasured) {
   EXPECT_DOUBLE_EQ(costs_.LiftS(kModelPx, now_), 2) << "each has its own";
 }
 
-TEST_F(MeasuredCostsTest, OfViewsAreByPixels) {
+TEST_F(MeasuredCostsTest, OfTheFieldAreByPixels) {
   EXPECT_DOUBLE_EQ(costs_.FieldS(2 * kReferenceViewPx, now_), 6);
-  EXPECT_DOUBLE_EQ(costs_.CarryS(4 * kModelPx, now_), 16);
   // Views of another size that cost as much by pixel say nothing new.
   costs_.NoteField(4 * kReferenceViewPx, 12, now_);
-  costs_.NoteCarry(kModelPx / 2, 2, now_);
   EXPECT_DOUBLE_EQ(Published().render_cost_s, 3);
-  EXPECT_DOUBLE_EQ(Published().carry_cost_s, 4);
   costs_.NoteField(4 * kReferenceViewPx, 24, now_);
-  costs_.NoteCarry(kModelPx / 2, 4, now_);
   EXPECT_DOUBLE_EQ(Published().render_cost_s, 3.3);
-  EXPECT_DOUBLE_EQ(Published().carry_cost_s, 4.4);
 }
 
 TEST_F(MeasuredCostsTest, FramesBeyondTheSizeOfTheModelCostMoreByEveryPixel) {
