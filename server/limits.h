@@ -18,7 +18,8 @@ struct Limits {
   int max_render_side_px = 1024;
   int max_queue_length = 8;
   int max_active_calls = 4;
-  std::int64_t max_inflight_request_bytes = 512LL << 20;
+  /// Enough for a view from two cameras of 1280x720, also beside another call of such.
+  std::int64_t max_inflight_request_bytes = 1LL << 30;
   int max_scene_count = 16;
   std::int64_t max_scene_bytes = 1LL << 30;
   double scene_ttl_s = 30;

@@ -16,16 +16,17 @@ namespace {
 constexpr int kBackgroundPriority = 0;
 constexpr int kNormalPriority = 1;
 constexpr int kControlPriority = 2;
-/// Memory of an observed pixel while a view of it is drawn by the host (render/observed_renderer.h,
-/// model/lifting/observed_scene.h, model/rollout.h).
+/// Memory of an observed pixel of a call that draws views of them (render/observed_renderer.h,
+/// model/lifting/observed_scene.h, model/rollout.h), and more while the host draws one.
 constexpr std::int64_t kCarriedPixelBytes =
     (3 + 4) +                    // its frame: colour, depth
     (12 + 4 + 3 + 24 + 4 + 4) +  // its surfel: place, size, colour, neighbours, frame, pixel
     (4 + 3 * 4 + 3 * 4) +        // what moves it: link, three particles, their weights
-    12 +                         // where it is at the step,
-    2 * 12 +                     // in the layer of a frame and with that one's colours preferred
-    12 + 56 +                    // where it is in the view, its disc
-    2 * 4;                       // its place in the lists of two bands of rows
+    12;                          // where it is at the step
+constexpr std::int64_t kDrawnPixelBytes =
+    2 * 12 +   // where it is in the layer of a frame, and with that one's colours preferred
+    12 + 56 +  // where it is in the view, its disc
+    2 * 4;     // its place in the lists of two bands of rows
 
 int ToPriority(wire::RequestPriority priority, CallRecord* record) {
   switch (priority) {
@@ -97,7 +98,7 @@ Status Reserve(const ServerContext& server, const IncomingCall& call, AdmittedSc
   INTERLACER_ASSIGN_OR_RETURN(
       scene->memory, server.memory.Reserve(2 * call.record.request_bytes +
                                                scene->checked.decoded_bytes + scene->extra_bytes,
-                                           is_urgent));
+                                           is_urgent, scene->unit_bytes));
   return Status::Ok();
 }
 
@@ -120,6 +121,7 @@ void AddRenderCost(const OutputOptions& output, int rollout_count, AdmittedScene
   scene->cost_s += steps * static_cast<double>(views.count) *
                    costs.CarryS(scene->checked.newest_pixel_count, now);
   scene->extra_bytes += kCarriedPixelBytes * scene->checked.newest_pixel_count;
+  scene->unit_bytes += kDrawnPixelBytes * scene->checked.newest_pixel_count;
 }
 
 /// `field` is the path of `sequence`.

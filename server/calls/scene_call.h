@@ -39,8 +39,8 @@ struct AdmittedScene {
   int priority = 0;
   /// Estimated device time of the whole call in seconds.
   double cost_s = 0;
-  /// Host memory of the call beside its frames.
-  std::int64_t extra_bytes = 0;
+  /// Host memory of the call beside its frames, and beside that within a unit of its work.
+  std::int64_t extra_bytes = 0, unit_bytes = 0;
   MemoryBudget::Reservation memory;
 };
 

@@ -38,7 +38,7 @@ TEST(Memory, RequestsInFlightAreBounded) {
   auto fixture = ServingServer(TestServerOptions({.max_inflight_request_bytes = 14'000}));
   const auto request = MakeRolloutRequest(1);
   ASSERT_GT(2 * request.ByteSizeLong() + 4 * 7 * kViewWidthPx * kViewHeightPx, 14'000u);
-  ExpectRefused(Call(fixture.get(), request).Finish(), grpc::StatusCode::RESOURCE_EXHAUSTED,
+  ExpectRefused(Call(fixture.get(), request).Finish(), grpc::StatusCode::OUT_OF_RANGE,
                 "HOST_MEMORY");
 }
 
@@ -78,7 +78,7 @@ TEST(Memory, PixelsThatAreCarriedAreCounted) {
   auto fixture = ServingServer(TestServerOptions({.max_inflight_request_bytes = needed}));
   EXPECT_TRUE(Call(fixture.get(), request).Finish().ok());
   fixture = ServingServer(TestServerOptions({.max_inflight_request_bytes = needed - 1}));
-  ExpectRefused(Call(fixture.get(), request).Finish(), grpc::StatusCode::RESOURCE_EXHAUSTED,
+  ExpectRefused(Call(fixture.get(), request).Finish(), grpc::StatusCode::OUT_OF_RANGE,
                 "HOST_MEMORY");
 }
 
