@@ -38,8 +38,9 @@ CLI::Option* AddSubjectsOption(CLI::App* verb, std::vector<std::string>* subject
   return verb
       ->add_option("--subjects", *subjects,
                    "Whose predictions are scored: all, or some of model, model_field, kinematic, "
-                   "kinematic_field, copy_last, reconstruction, splat, oracle_motion, "
-                   "oracle_render; kinematic, copy_last and oracle_motion need no model. Default "
+                   "kinematic_field, contact, copy_last, reconstruction, splat, oracle_motion, "
+                   "oracle_render; kinematic, contact, copy_last and oracle_motion need no model. "
+                   "Default "
                    "all but model_field and oracle_render, which ask the model twice")
       ->delimiter(',');
 }

@@ -14,9 +14,9 @@ namespace interlacer::cli {
 namespace {
 
 constexpr std::array kPrintedSteps{0, 1, 4, 8, 24};
-constexpr std::array kPrintedMetrics{kL2Moved,      kL2Static,    kL2MovedBefore, kL2MovedTouched,
-                                     kL2MovedAfter, kL2Robot,     kDepthAbs,      kSsim,
-                                     kSsimMoving,   kSsimObjects, kSsimWorkspace, kPsnr};
+constexpr std::array kPrintedMetrics{
+    kL2Moved,  kL2Static, kL2StillObjects, kL2MovedBefore, kL2MovedTouched, kL2MovedAfter, kL2Robot,
+    kDepthAbs, kSsim,     kSsimMoving,     kSsimObjects,   kSsimWorkspace,  kPsnr};
 constexpr double kCentimeters = 100;
 
 /// The printed steps that there are, and the last one.

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
+#include "common/transforms.h"
 #include "data/rectified_view.h"
 #include "data/resized_view.h"
 #include "data/unproject.h"
+#include "evaluation/nearest_point.h"
 #include "render/fill_holes.h"
 #include "render/observed_renderer.h"
 #include "robots/robot.h"
@@ -19,6 +22,8 @@ constexpr std::int64_t kParticleCount = 32768;
 constexpr char kNoModel[] = "none";
 /// From here on a pixel shows what was observed more than what fills holes.
 constexpr float kReachedCoverage = 0.5f;
+/// Pixels farther than this from every particle of an object show something else.
+constexpr double kPixelReachM = 0.04;
 /// DrawSubset's time of the newest observation.
 constexpr std::uint32_t kNewestTime = 1;
 
@@ -46,6 +51,22 @@ SurfaceShell ShellOf(const Baseline& baseline, const CarriedPixels& pixels) {
   // Bodies begin with the links.
   return SurfaceShell::Make({surface.positions_m, surface.normals, surface.links},
                             baseline.motion.start, pixels.renderer(), baseline.pixel_bodies);
+}
+
+/// The box of the particles that belong to objects, with kPixelReachM around it; min above max
+/// where there are none.
+Box ReachOfObjects(const ContactMotion& contact, std::span<const float> particles_m) {
+  constexpr double kFar = std::numeric_limits<double>::infinity();
+  Box reach{{kFar, kFar, kFar}, {-kFar, -kFar, -kFar}};
+  for (std::size_t i = 0; i < contact.bodies.size(); ++i) {
+    if (contact.bodies[i] < static_cast<std::int32_t>(contact.motion.link_count)) continue;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double at_m = particles_m[3 * i + axis];
+      reach.min_m[axis] = std::min(reach.min_m[axis], at_m - kPixelReachM);
+      reach.max_m[axis] = std::max(reach.max_m[axis], at_m + kPixelReachM);
+    }
+  }
+  return reach;
 }
 
 }  // namespace
@@ -125,6 +146,28 @@ StatusOr<Baseline> KinematicBaseline(const EpisodeReader& episode, const Predict
   Baseline baseline;
   INTERLACER_ASSIGN_OR_RETURN(baseline.motion, CommandedMotion(episode, task));
   baseline.pixel_bodies = BodiesOfRobot(baseline.motion, pixels.positions_m());
+  baseline.shell = ShellOf(baseline, pixels);
+  return baseline;
+}
+
+Baseline ContactBaseline(const ContactMotion& contact, std::span<const float> particles_m,
+                         const CarriedPixels& pixels) {
+  Baseline baseline;
+  baseline.motion = contact.motion;
+  const auto first_object = static_cast<std::int32_t>(contact.motion.link_count);
+  const std::vector<float>& positions_m = pixels.positions_m();
+  baseline.pixel_bodies = BodiesOfRobot(baseline.motion, positions_m);
+  if (contact.motion.start.size() > contact.motion.link_count) {
+    const Box reach = ReachOfObjects(contact, particles_m);
+    const NearestPoint nearest(particles_m);
+    for (std::size_t i = 0; i < baseline.pixel_bodies.size(); ++i) {
+      const float* p = positions_m.data() + 3 * i;
+      if (baseline.pixel_bodies[i] != kStandsStill || !Contains(reach, {p[0], p[1], p[2]}))
+        continue;
+      const std::int32_t body = contact.bodies[nearest.IndexOf({p[0], p[1], p[2]})];
+      if (body >= first_object) baseline.pixel_bodies[i] = body;
+    }
+  }
   baseline.shell = ShellOf(baseline, pixels);
   return baseline;
 }

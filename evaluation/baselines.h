@@ -21,6 +21,7 @@
 #include "common/model_metadata.h"
 #include "common/status.h"
 #include "data/episode_reader.h"
+#include "evaluation/contact_motion.h"
 #include "evaluation/prediction_task.h"
 #include "evaluation/scene_motion.h"
 #include "render/surface_shell.h"
@@ -75,6 +76,10 @@ struct Baseline {
 
 StatusOr<Baseline> KinematicBaseline(const EpisodeReader& episode, const PredictionTask& task,
                                      const CarriedPixels& pixels);
+/// `contact` is of these particles. A pixel that belongs to no link goes with its nearest particle
+/// where that belongs to an object which is moved.
+Baseline ContactBaseline(const ContactMotion& contact, std::span<const float> particles_m,
+                         const CarriedPixels& pixels);
 /// INVALID_ARGUMENT ACTION_KIND where there are arms but no robot folder.
 StatusOr<Baseline> OracleMotionBaseline(const EpisodeReader& episode, const PredictionTask& task,
                                         const SimulationTruth& truth, const CarriedPixels& pixels);

@@ -20,13 +20,13 @@ constexpr std::string_view kStyle = R"css(
   color-scheme: light dark;
   --page: #fbfaf8; --card: #ffffff; --ink: #1d2129; --soft: #5d6470; --line: #e2e0da; --grid: #eceae4; --scene: #fbfaf8;
   --accent: #0b62a4; --good: #00795a; --bad: #b3401a; --shadow: 0 1px 2px #0000000d, 0 4px 16px #0000000a;
-  --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #a4508b; --c4: #8a6d00; --c5: #3f8fc0; --c6: #555555; --c7: #c03a6b; --c8: #5b7f2b;
+  --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #a4508b; --c4: #8a6d00; --c5: #3f8fc0; --c6: #555555; --c7: #c03a6b; --c8: #5b7f2b; --c9: #8c4a2f;
 }
 @media screen and (prefers-color-scheme: dark) {
   :root {
     --page: #14171c; --card: #1c2027; --ink: #e7e9ee; --soft: #9aa3b2; --line: #2f353f; --grid: #272c35; --scene: #59616d;
     --accent: #6cb6f2; --good: #4fc79f; --bad: #f08a5d; --shadow: none;
-    --c0: #56b4e9; --c1: #f0904a; --c2: #3fc79a; --c3: #d99ac5; --c4: #e6c84a; --c5: #9ccbe8; --c6: #b5bac4; --c7: #f08aa8; --c8: #b6d67a;
+    --c0: #56b4e9; --c1: #f0904a; --c2: #3fc79a; --c3: #d99ac5; --c4: #e6c84a; --c5: #9ccbe8; --c6: #b5bac4; --c7: #f08aa8; --c8: #b6d67a; --c9: #d9a086;
   }
 }
 * { box-sizing: border-box; }

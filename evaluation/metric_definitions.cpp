@@ -49,6 +49,9 @@ void AddParticleMetrics(Json* all) {
   const std::string moved = kMovedMask;
   add(kL2Moved, moved);
   add(kL2Static, "all other tracked particles but those of arms: table, room, objects at rest");
+  add(kL2StillObjects,
+      "objects of which no particle truly is 0.01 m or more from its start at any step of the "
+      "rollout, at every step from 1 on");
   add(kL2MovedBefore,
       moved + "; of these the ones that no arm has touched since the recording began");
   add(kL2MovedTouched, moved + "; of these the ones that an arm touches at this step");

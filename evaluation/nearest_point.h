@@ -1,8 +1,9 @@
 #pragma once
 
-/// Distance from any point to the nearest point of a cloud: a k-d tree. Exact up to the rounding of
-/// double arithmetic; deterministic. Thread-safe after construction.
+/// The nearest point of a cloud to any point: a k-d tree. Exact up to the rounding of double
+/// arithmetic; deterministic, of points equally near any. Thread-safe after construction.
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -16,14 +17,25 @@ class NearestPoint {
   explicit NearestPoint(std::span<const float> positions_m);
 
   double DistanceM(const Vec3d& query_m) const;
+  /// Which of the positions it is.
+  std::size_t IndexOf(const Vec3d& query_m) const;
 
  private:
-  /// Sorts points_m_[begin, end) so that the middle one splits it along `axis`.
+  struct Point {
+    Vec3d position_m;
+    std::size_t index;
+  };
+  struct Found {
+    double sq_dist_m2;
+    std::size_t index;
+  };
+  Found Find(const Vec3d& query_m) const;
+  /// Sorts points_[begin, end) so that the middle one splits it along `axis`.
   void Split(std::size_t begin, std::size_t end, int axis);
   void Search(std::size_t begin, std::size_t end, int axis, const Vec3d& query_m,
-              double* sq_dist_m2) const;
+              Found* best) const;
 
-  std::vector<Vec3d> points_m_;
+  std::vector<Point> points_;
 };
 
 }  // namespace interlacer

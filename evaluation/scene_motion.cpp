@@ -60,12 +60,13 @@ StatusOr<BodyMotion> CommandedMotion(const EpisodeReader& episode, const Predict
   INTERLACER_ASSIGN_OR_RETURN(motion.start,
                               MeasuredPoses(episode, *motion.robot, measured, task.start_step));
   motion.link_count = motion.start.size();
+  motion.joints.push_back(RowInOrder(episode.states(), task.start_step, measured));
   for (std::int64_t row = 0; row < task.actions.row_count; ++row) {
     const auto first = task.actions.values.begin() + row * task.actions.column_count;
+    motion.joints.emplace_back(first, first + task.actions.column_count);
     INTERLACER_ASSIGN_OR_RETURN(
         std::vector<Transform> poses,
-        PosesOf(*motion.robot, std::vector<double>(first, first + task.actions.column_count),
-                RowField("actions", row)));
+        PosesOf(*motion.robot, motion.joints.back(), RowField("actions", row)));
     motion.later.push_back(std::move(poses));
   }
   return motion;

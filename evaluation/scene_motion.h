@@ -33,6 +33,9 @@ struct BodyMotion {
   std::vector<Transform> start;        ///< [bodies] world_from_body at the newest observation
   std::vector<std::vector<Transform>> later;  ///< [steps][bodies] from step 1 on
   std::size_t link_count = 0;
+  /// [1 + steps][columns] of CommandedMotion: the joints from the newest observation on; else
+  /// empty.
+  std::vector<std::vector<double>> joints;
 };
 
 /// The particles of step 0 as a motion carries them.

@@ -17,6 +17,7 @@ std::string SubjectLabel(std::string_view subject) {
   if (subject == kModelField) return "model, field";
   if (subject == kKinematicSubject) return "kinematic";
   if (subject == kKinematicField) return "kinematic, field in holes";
+  if (subject == kContact) return "what is touched follows";
   if (subject == kCopyLast) return "copy last frame";
   if (subject == kReconstruction) return "step 0 for ever";
   if (subject == kSplat) return "splat of the particles";
@@ -55,6 +56,7 @@ std::string MetricLabel(std::string_view metric) {
   if (metric == kL2MovedTouched) return "Objects that move, in contact";
   if (metric == kL2MovedAfter) return "Objects that move, after contact";
   if (metric == kL2Static) return "What stands still, distance to the truth";
+  if (metric == kL2StillObjects) return "Objects that stand still, distance to the truth";
   if (metric == kL2Robot) return "Robot, distance to the truth";
   if (metric.starts_with(kObjectMetricPrefix)) {
     return "Object " + std::string(metric.substr(kObjectMetricPrefix.size())) +

@@ -58,7 +58,7 @@ Status StepEvaluator::AddBaseline(std::string_view subject, StatusOr<Baseline> b
 }
 
 Status StepEvaluator::PrepareBaselines() {
-  const bool has_baseline = Wants(kKinematicSubject) || Wants(kOracleMotion);
+  const bool has_baseline = Wants(kKinematicSubject) || Wants(kContact) || Wants(kOracleMotion);
   if (!has_baseline && !task_.is_static) return Status::Ok();
   INTERLACER_ASSIGN_OR_RETURN(pixels_, CarriedPixels::Make(task_));
   if (Wants(kKinematicSubject)) {
@@ -68,6 +68,15 @@ Status StepEvaluator::PrepareBaselines() {
   // What was recorded is not what other actions would have done.
   if (!Wants(kOracleMotion) || !simulation_ || task_.has_own_actions) return Status::Ok();
   return AddBaseline(kOracleMotion, OracleMotionBaseline(episode_, task_, *simulation_, *pixels_));
+}
+
+Status StepEvaluator::AddContact() {
+  StatusOr<BodyMotion> commanded = CommandedMotion(episode_, task_);
+  if (!commanded.ok()) return AddBaseline(kContact, commanded.status());
+  ContactMotion contact = FollowContacts(*std::move(commanded), start_m_);
+  INTERLACER_RETURN_IF_ERROR(AddBaseline(kContact, ContactBaseline(contact, start_m_, *pixels_)));
+  particle_bodies_[kContact] = std::move(contact.bodies);
+  return Status::Ok();
 }
 
 Status StepEvaluator::PrepareAskedViews(const std::stop_token& stop) {
@@ -129,6 +138,7 @@ Status StepEvaluator::StartParticles(const PredictedStep& step) {
   if (backend_ == nullptr) {
     INTERLACER_ASSIGN_OR_RETURN(start_m_, DrawnParticles(task_, metadata_));
   }
+  if (Wants(kContact)) INTERLACER_RETURN_IF_ERROR(AddContact());
   if (start_m_.empty()) return Status::Ok();
   if (const auto kinematic = baselines_.find(kKinematicSubject); kinematic != baselines_.end()) {
     particle_bodies_[kKinematicSubject] = BodiesOfRobot(kinematic->second.motion, start_m_);

@@ -47,6 +47,8 @@ class StepEvaluator {
   Status PrepareBaselines();
   Status PrepareAskedViews(const std::stop_token& stop);
   Status AddBaseline(std::string_view subject, StatusOr<Baseline> baseline);
+  /// Once the particles are known.
+  Status AddContact();
 
   /// Newest observed frame of a view; null for views that were not observed.
   StatusOr<const TrueFrame*> NewestObserved(const TargetView& target);

@@ -19,7 +19,7 @@ std::vector<std::string> AllBut(std::span<const std::string_view> left_out) {
 }  // namespace
 
 std::vector<std::string> SubjectsOfOneRollout() {
-  constexpr std::array kLeftOut{kModelField, kKinematicField, kOracleRender};
+  constexpr std::array kLeftOut{kModelField, kKinematicField, kContact, kOracleRender};
   return AllBut(kLeftOut);
 }
 
@@ -51,7 +51,8 @@ bool Contains(std::span<const std::string> subjects, std::string_view subject) {
 
 bool NeedModel(std::span<const std::string> subjects) {
   return std::any_of(subjects.begin(), subjects.end(), [](const std::string& subject) {
-    return subject != kKinematicSubject && subject != kCopyLast && subject != kOracleMotion;
+    return subject != kKinematicSubject && subject != kContact && subject != kCopyLast &&
+           subject != kOracleMotion;
   });
 }
 

@@ -9,6 +9,8 @@
 ///                    stands still; every observed pixel is carried at full resolution, holes are
 ///                    inpainted
 ///   kinematic_field  the same motion, the model's field in the holes
+///   contact          as `kinematic`, and what the robot touches goes with it (contact_motion.h);
+///                    drawn as `kinematic` is
 ///   copy_last        the newest observed frame of the same camera; particles stand still
 ///   reconstruction   the model's view at step 0, kept
 ///   splat            a plain z-buffer picture of the very particles that the model predicted
@@ -33,21 +35,23 @@ inline constexpr std::string_view kModelSubject = "model";
 inline constexpr std::string_view kModelField = "model_field";
 inline constexpr std::string_view kKinematicSubject = "kinematic";
 inline constexpr std::string_view kKinematicField = "kinematic_field";
+inline constexpr std::string_view kContact = "contact";
 inline constexpr std::string_view kCopyLast = "copy_last";
 inline constexpr std::string_view kReconstruction = "reconstruction";
 inline constexpr std::string_view kSplat = "splat";
 inline constexpr std::string_view kOracleMotion = "oracle_motion";
 inline constexpr std::string_view kOracleRender = "oracle_render";
 /// In the order of tables.
-inline constexpr std::array kSubjects{kModelSubject,   kModelField,   kKinematicSubject,
-                                      kKinematicField, kCopyLast,     kReconstruction,
-                                      kSplat,          kOracleMotion, kOracleRender};
+inline constexpr std::array kSubjects{
+    kModelSubject,   kModelField, kKinematicSubject, kKinematicField, kContact, kCopyLast,
+    kReconstruction, kSplat,      kOracleMotion,     kOracleRender};
 
 /// What one rollout of the model and the episode give: all but kinematic_field, model_field and
-/// oracle_render, which ask the model again.
+/// oracle_render, which ask the model again, and contact, which the study, whose subjects these
+/// are, was planned without.
 std::vector<std::string> SubjectsOfOneRollout();
-/// What `evaluate` and reports show unless told otherwise: these and kinematic_field. The other two
-/// take as long again as the model's own rollout.
+/// What `evaluate` and reports show unless told otherwise: these, contact and kinematic_field. The
+/// other two take as long again as the model's own rollout.
 std::vector<std::string> SubjectsOfReports();
 /// Names of kSubjects, or "all"; in the order of tables, each once.
 StatusOr<std::vector<std::string>> ParseSubjects(std::span<const std::string> names);

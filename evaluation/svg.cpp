@@ -12,7 +12,7 @@ namespace interlacer {
 namespace {
 
 constexpr std::array<std::string_view, svg::kColorCount> kDashes{
-    "", "7 4", "2 3", "10 3 2 3", "4 2", "1 2", "12 4", "8 2 2 2 2 2", "3 5"};
+    "", "7 4", "2 3", "10 3 2 3", "4 2", "1 2", "12 4", "8 2 2 2 2 2", "3 5", "6 2 1 2"};
 
 /// Four marker shapes, so that series differ without colour.
 std::string Marker(double x, double y, std::size_t index) {

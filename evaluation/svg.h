@@ -2,7 +2,7 @@
 
 /// Charts as inline SVG: curves with bands, and the distribution of numbers by group.
 ///
-/// Colours are the page's variables --c0 .. --c8 (colour-blind safe, light and dark) and every
+/// Colours are the page's variables --c0 .. --c9 (colour-blind safe, light and dark) and every
 /// series has a dash pattern and a marker of its own, so that a grey print stays readable. Texts
 /// are escaped here; of titles and names that are too long the middle is left out, and the whole is
 /// a tooltip. Non-finite values are gaps. Pure functions, thread-safe.

@@ -11,7 +11,7 @@
 namespace interlacer::svg {
 
 /// How many of the page's colours there are.
-inline constexpr int kColorCount = 9;
+inline constexpr int kColorCount = 10;
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();

@@ -100,7 +100,7 @@ std::vector<ViewScore> TrackedParticles::Score(std::string_view subject,
   const std::vector<float> true_m = PositionsAt(*motion_, step, bodies_, start_m_);
   const std::vector<std::string>& names = truth_->object_names();
   std::vector<MeanDistance> objects(names.size());
-  MeanDistance robot, still, all_moved, before, touched, after;
+  MeanDistance robot, still, still_objects, all_moved, before, touched, after;
   for (std::size_t i = 0; i < bodies_.size(); ++i) {
     if (bodies_[i] == kUnknownMotion) continue;
     const double error_m = DistanceM(PointAt(particles_m, i), PointAt(true_m, i));
@@ -112,6 +112,7 @@ std::vector<ViewScore> TrackedParticles::Score(std::string_view subject,
     objects[static_cast<std::size_t>(object)].Add(error_m);
     if (!moved.contains(object)) {
       still.Add(error_m);
+      still_objects.Add(error_m);
       continue;
     }
     all_moved.Add(error_m);
@@ -122,8 +123,9 @@ std::vector<ViewScore> TrackedParticles::Score(std::string_view subject,
   }
   std::vector<ViewScore> scores;
   const std::pair<std::string_view, const MeanDistance*> named[] = {
-      {kL2Moved, &all_moved},      {kL2Static, &still},     {kL2MovedBefore, &before},
-      {kL2MovedTouched, &touched}, {kL2MovedAfter, &after}, {kL2Robot, &robot}};
+      {kL2Moved, &all_moved},    {kL2Static, &still},         {kL2StillObjects, &still_objects},
+      {kL2MovedBefore, &before}, {kL2MovedTouched, &touched}, {kL2MovedAfter, &after},
+      {kL2Robot, &robot}};
   for (const auto& [metric, mean] : named) {
     scores.push_back(mean->Score(subject, std::string(metric)));
   }

@@ -10,6 +10,8 @@
 ///                     one touches (in_contact), that all have let go (after_contact) at that step
 ///   l2_m@object:NAME  the same over the particles of one object, whether it moves or not
 ///   l2_static_m       the same over all other particles but arms: table, room, objects at rest
+///   l2_still_objects_m  the same over the objects that do not move alone, which are few particles
+///                     among those of the table
 ///   l2_robot_m        the same over particles of the arms, whose links move by measured joints
 /// A particle of a view is one that was lifted from a pixel of that view at step 0: it projects
 /// onto the pixel's centre at the pixel's depth. The mask says what the pixel shows. Steps from 1;

@@ -25,6 +25,7 @@ namespace interlacer {
 
 inline constexpr std::string_view kL2Moved = "l2_moved_m";
 inline constexpr std::string_view kL2Static = "l2_static_m";
+inline constexpr std::string_view kL2StillObjects = "l2_still_objects_m";
 inline constexpr std::string_view kL2MovedBefore = "l2_moved_m@before_contact";
 inline constexpr std::string_view kL2MovedTouched = "l2_moved_m@in_contact";
 inline constexpr std::string_view kL2MovedAfter = "l2_moved_m@after_contact";
@@ -43,9 +44,9 @@ inline constexpr std::string_view kSsimCarried = "ssim_wang_rgb_v1@carried";
 inline constexpr std::string_view kPsnrCarried = "psnr_rgb8_v1@carried";
 
 /// In the order of tables. Beside them there is one metric an object, ObjectMetric of its name.
-inline constexpr std::array kGeometryMetrics{kL2Moved,        kL2Static,     kL2MovedBefore,
-                                             kL2MovedTouched, kL2MovedAfter, kL2Robot,
-                                             kDepthAbs,       kChamferHalf};
+inline constexpr std::array kGeometryMetrics{kL2Moved,       kL2Static,       kL2StillObjects,
+                                             kL2MovedBefore, kL2MovedTouched, kL2MovedAfter,
+                                             kL2Robot,       kDepthAbs,       kChamferHalf};
 inline constexpr std::array kPictureMetrics{
     kSsim,        kPsnr,          kSsimMoving,    kPsnrMoving,  kSsimObjects,
     kPsnrObjects, kSsimWorkspace, kPsnrWorkspace, kSsimCarried, kPsnrCarried};

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "evaluation/episode_evaluation.h"
+#include "robots/forward_kinematics.h"
 #include "tests/evaluation/moving_block.h"
 #include "tests/support/matchers.h"
 #include "tests/support/must.h"
@@ -32,7 +33,7 @@ class BaselinesTest : public ::testing::Test {
  protected:
   /// Two rollout steps from step 1, without a model.
   EpisodeEvaluation Evaluate(const EpisodeReader& episode) {
-    request_.subjects = {"kinematic", "copy_last", "oracle_motion"};
+    request_.subjects = {"kinematic", "contact", "copy_last", "oracle_motion"};
     request_.step_count = 2;
     metadata_ = *MetadataWithoutModel(episode.manifest(), {});
     auto task = MakePredictionTask(episode, metadata_, request_);
@@ -148,7 +149,7 @@ TEST_F(BaselinesTest, TrueMotionCarriesObjectsAndTheirPhasesAreTold) {
 
 TEST_F(BaselinesTest, ARobotWithoutItsFolderIsAbsentAndSaysWhy) {
   const EpisodeEvaluation evaluation = Evaluate(Write({.is_robot = true}));
-  for (const std::string_view subject : {kKinematicSubject, kOracleMotion}) {
+  for (const std::string_view subject : {kKinematicSubject, kContact, kOracleMotion}) {
     const ViewScore* score = FindScore(evaluation, "left", 1, subject, kSsim);
     ASSERT_NE(score, nullptr) << subject;
     EXPECT_FALSE(score->value);
@@ -169,6 +170,19 @@ TEST_F(BaselinesTest, ARobotThatDoesNotFitTheRowsIsRefused) {
   EXPECT_THAT(status.message(), HasSubstr("slide_m"));
 }
 
+TEST_F(BaselinesTest, WithoutARobotContactIsKinematic) {
+  const EpisodeEvaluation evaluation = Evaluate(Write({}));
+  for (const int step : {0, 1, 2}) {
+    const EvaluatedView* view = evaluation.Find("left", step);
+    EXPECT_EQ(view->Picture(kContact)->pixels, view->Picture(kKinematicSubject)->pixels) << step;
+    for (const std::string_view metric : {kL2Moved, kL2Static, kDepthAbs, kSsim}) {
+      EXPECT_EQ(Value(evaluation, step, kContact, metric),
+                Value(evaluation, step, kKinematicSubject, metric))
+          << step << metric;
+    }
+  }
+}
+
 TEST_F(BaselinesTest, WithoutTruthThereIsNoTrueMotion) {
   WriteSyntheticEpisode(folder_.File("plain"));
   const EpisodeEvaluation evaluation = Evaluate(*EpisodeReader::Open(folder_.File("plain")));
@@ -180,6 +194,63 @@ TEST_F(BaselinesTest, WithoutTruthThereIsNoTrueMotion) {
 
 Baseline StandingStill(const CarriedPixels& pixels) {
   return {{}, std::vector<std::int32_t>(pixels.positions_m().size() / 3, kStandsStill), {}};
+}
+
+/// A lid 6 mm above the block of step 1 on a slide along x, which goes 2 cm a step.
+BodyMotion SlidingLid() {
+  Robot robot;
+  RobotLink lid{.name = "lid", .parent = 0, .part = LinkPart::kFinger};
+  lid.joint = {.name = "slide", .type = JointType::kPrismatic, .axis = {1, 0, 0}};
+  robot.links = {RobotLink{.name = "root"}, lid};
+  robot.columns = {1};
+  for (int x = -10; x <= 10; ++x) {
+    for (int y = -10; y <= 10; ++y) {
+      robot.surface.positions_m.push_back({0.01f * x, 0.01f * y, 0.156f});
+      robot.surface.normals.push_back({0, 0, -1});
+      robot.surface.links.push_back(1);
+    }
+  }
+  BodyMotion motion;
+  for (int step = 1; step <= 3; ++step) motion.joints.push_back({kBlockStepM * step});
+  motion.start = LinkPoses(robot, motion.joints[0]);
+  for (const std::size_t row : {1, 2}) motion.later.push_back(LinkPoses(robot, motion.joints[row]));
+  motion.link_count = robot.links.size();
+  motion.robot = std::make_shared<const Robot>(std::move(robot));
+  return motion;
+}
+
+TEST_F(BaselinesTest, PixelsOfWhatIsTouchedGoWithIt) {
+  request_.step_count = 2;
+  const EpisodeReader episode = Write({});
+  metadata_ = *MetadataWithoutModel(episode.manifest(), {});
+  const PredictionTask task = *MakePredictionTask(episode, metadata_, request_);
+  const CarriedPixels pixels = *CarriedPixels::Make(task);
+  const std::vector<float> particles_m = Must(DrawnParticles(task, metadata_));
+  const ContactMotion contact = FollowContacts(SlidingLid(), particles_m);
+  ASSERT_EQ(contact.motion.start.size(), 3u);
+  const Baseline baseline = ContactBaseline(contact, particles_m, pixels);
+  std::size_t of_block = 0;
+  for (std::size_t i = 0; i < baseline.pixel_bodies.size(); ++i) {
+    const float* p = pixels.positions_m().data() + 3 * i;
+    const bool is_near = std::hypot(p[0], p[1]) < 0.2;
+    // Between the table and the side of the block either is right.
+    const bool is_of_block = is_near && p[2] > 0.02f;
+    if (is_of_block) ++of_block;
+    if (!is_of_block && !(p[2] < 0.002f)) continue;
+    EXPECT_EQ(baseline.pixel_bodies[i], is_of_block ? 2 : kStandsStill) << i;
+  }
+  EXPECT_GT(of_block, 100u);
+
+  const TrueFrame truth = **ReadTrueFrame(episode, task, task.targets[0], 2);
+  const auto error = [&](const Baseline& what, int step) {
+    const auto picture = Must(pixels.Draw(truth.camera, what, step, task));
+    int sum = 0;
+    for (std::size_t i = 0; i < picture.color.pixels.size(); ++i) {
+      sum += std::abs(picture.color.pixels[i] - truth.color.pixels[i]);
+    }
+    return sum;
+  };
+  EXPECT_LT(error(baseline, 2), 0.5 * error(StandingStill(pixels), 0));
 }
 
 TEST_F(BaselinesTest, WhatLiesOutsideIsWhiteInEveryCamera) {

@@ -138,8 +138,9 @@ TEST_F(AskedSubjects, WithoutARobotFolderTheModelIsNotAskedToMoveIt) {
 }
 
 TEST(Subjects, AreParsedInTheOrderOfTables) {
-  const std::vector<std::string> some{"splat", "kinematic", "splat"}, all{"all"}, bad{"copy"};
-  EXPECT_THAT(*ParseSubjects(some), ElementsAre("kinematic", "splat"));
+  const std::vector<std::string> some{"splat", "contact", "kinematic", "splat"}, all{"all"},
+      bad{"copy"};
+  EXPECT_THAT(*ParseSubjects(some), ElementsAre("kinematic", "contact", "splat"));
   EXPECT_EQ(ParseSubjects(all)->size(), kSubjects.size());
   const Status status = ParseSubjects(bad).status();
   EXPECT_EQ(status.reason(), reason::ARGUMENT_INVALID);
@@ -147,11 +148,18 @@ TEST(Subjects, AreParsedInTheOrderOfTables) {
 }
 
 TEST(Subjects, SomeNeedNoModel) {
-  const std::vector<std::string> none{"kinematic", "copy_last", "oracle_motion"};
+  const std::vector<std::string> none{"kinematic", "contact", "copy_last", "oracle_motion"};
   EXPECT_FALSE(NeedModel(none));
   EXPECT_TRUE(NeedModel(SubjectsOfOneRollout()));
   EXPECT_FALSE(Contains(SubjectsOfReports(), kOracleRender));
   EXPECT_TRUE(Contains(SubjectsOfReports(), kKinematicField));
+  EXPECT_TRUE(Contains(SubjectsOfReports(), kContact));
+}
+
+/// The study scores these: its results are compared with those of earlier versions.
+TEST(Subjects, OfOneRolloutStayThoseOfTheStudy) {
+  EXPECT_THAT(SubjectsOfOneRollout(), ElementsAre("model", "kinematic", "copy_last",
+                                                  "reconstruction", "splat", "oracle_motion"));
 }
 
 }  // namespace

@@ -166,6 +166,9 @@ TEST_F(TrackedParticlesTest, FollowsTheRigidMotionOfObjectsAndSkipsArms) {
   EXPECT_EQ(ValueOf(at_rest, kL2Moved), -1);
   EXPECT_NEAR(ValueOf(at_rest, kL2Static), moved_m / (2 * moving_count),
               testing::kFloatPlaceToleranceM);
+  EXPECT_NEAR(ValueOf(at_rest, kL2StillObjects), moved_m / moving_count,
+              testing::kFloatPlaceToleranceM);
+  EXPECT_EQ(ValueOf(still, kL2StillObjects), -1);  // the only object moves
 
   Vec3d mean_m{};
   for (std::size_t i = 0; i < seen / 3; ++i) {
@@ -181,6 +184,32 @@ TEST_F(TrackedParticlesTest, FollowsTheRigidMotionOfObjectsAndSkipsArms) {
     EXPECT_NEAR(move.true_m[axis], mean_m[axis], testing::kFloatPlaceToleranceM) << axis;
     EXPECT_NEAR(carried.predicted_m[axis], mean_m[axis], testing::kFloatPlaceToleranceM) << axis;
   }
+}
+
+TEST_F(TrackedParticlesTest, AnObjectThatDriftsOnItsTableIsSeen) {
+  constexpr double kDriftM = 0.02;
+  constexpr std::size_t kOfObject = 6;
+  const auto truth = Open();
+  std::vector<float> particles_m = RowParticles(20), drifted_m;
+  particles_m.resize(3 * kOfObject);
+  // By hand as above, and off by the drift.
+  for (std::size_t i = 0; i < kOfObject; ++i) {
+    const float* p = particles_m.data() + 3 * i;
+    drifted_m.insert(drifted_m.end(), {0.03f - p[1], p[0], p[2] + static_cast<float>(kDriftM)});
+  }
+  const auto first_of_table = static_cast<std::ptrdiff_t>(3 * (2 * plane_.width_px / 3));
+  for (int row = 0; row < plane_.height_px; ++row) {
+    const std::vector<float> all_m = RowParticles(row);
+    particles_m.insert(particles_m.end(), all_m.begin() + first_of_table, all_m.end());
+    drifted_m.insert(drifted_m.end(), all_m.begin() + first_of_table, all_m.end());
+  }
+  const auto tracked = Must(Track(*truth, particles_m));
+  const auto scores = tracked.Score(kModelSubject, drifted_m, 1, {});
+  const auto count = static_cast<double>(particles_m.size() / 3);
+  EXPECT_GT(count, 500);
+  EXPECT_NEAR(ValueOf(scores, kL2StillObjects), kDriftM, testing::kFloatPlaceToleranceM);
+  EXPECT_NEAR(ValueOf(scores, kL2Static), kDriftM * kOfObject / count,
+              testing::kFloatPlaceToleranceM);
 }
 
 TEST_F(TrackedParticlesTest, CountsWhatEachParticleIs) {

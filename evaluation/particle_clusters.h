@@ -1,0 +1,29 @@
+#pragma once
+
+/// What stands on a table, as clusters of the particles of one observation, by their places alone.
+///
+///   positions_m  [n,3] float32, world frame, z up, finite, within a workspace
+///   bodies       [n] kStandsStill for particles that belong to no link of the robot; the others
+///                take no part
+/// The support is the mean height of the particles in the centimetre of height that holds the most
+/// of them; of several the lowest. What is more than 8 mm above it and no farther than 4 cm from
+/// its next one is one cluster (single linkage): half of that is the step between the pixels of a
+/// view of 64 x 64. A tilted table, and things that touch each other, are not understood.
+/// Order: clusters by their first particle, members ascending; deterministic. Pure function.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace interlacer {
+
+struct ParticleClusters {
+  double support_m = 0;  ///< height; 0 without particles
+  std::vector<std::vector<std::size_t>> members;
+};
+
+ParticleClusters ClusterParticles(std::span<const float> positions_m,
+                                  std::span<const std::int32_t> bodies);
+
+}  // namespace interlacer

@@ -1,0 +1,230 @@
+#include "evaluation/contact_motion.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numbers>
+#include <vector>
+
+#include "robots/forward_kinematics.h"
+#include "tests/support/clouds.h"
+#include "tests/support/tolerances.h"
+
+namespace interlacer {
+namespace {
+
+using testing::AddPoint;
+using testing::Cloud;
+
+constexpr std::size_t kBlockParticles = 18;
+
+RobotLink Link(const char* name, int parent, JointType type, Vec3d axis) {
+  RobotLink link{.name = name, .parent = parent, .part = LinkPart::kFinger};
+  link.joint = {.name = name, .type = type, .axis = axis};
+  return link;
+}
+
+void AddSurface(Robot* robot, int link, double x, double y, double z, Vec3f normal) {
+  robot->surface.positions_m.push_back(
+      {static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)});
+  robot->surface.normals.push_back(normal);
+  robot->surface.links.push_back(link);
+}
+
+/// A hand on two slides, columns x and z, with two plates for fingers 6 mm beside the block, each
+/// of which a column of its own opens.
+std::shared_ptr<const Robot> Hand() {
+  Robot robot;
+  robot.links = {RobotLink{.name = "world"}, Link("x", 0, JointType::kPrismatic, {1, 0, 0}),
+                 Link("z", 1, JointType::kPrismatic, {0, 0, 1}),
+                 Link("left", 2, JointType::kPrismatic, {-1, 0, 0}),
+                 Link("right", 2, JointType::kPrismatic, {1, 0, 0})};
+  robot.columns = {1, 2, 3, 4};
+  for (const int side : {-1, 1}) {
+    for (int y = -2; y <= 2; ++y) {
+      for (const double z : {0.02, 0.03, 0.04}) {
+        AddSurface(&robot, side < 0 ? 3 : 4, 0.026 * side, 0.01 * y, z,
+                   {static_cast<float>(-side), 0, 0});
+      }
+    }
+  }
+  return std::make_shared<const Robot>(std::move(robot));
+}
+
+/// A plate 6 mm above a block at x = 10 cm, on an arm that turns about the vertical.
+std::shared_ptr<const Robot> TurningPlate() {
+  Robot robot;
+  robot.links = {RobotLink{.name = "world"}, Link("arm", 0, JointType::kContinuous, {0, 0, 1})};
+  robot.columns = {1};
+  for (int x = -2; x <= 2; ++x) {
+    for (int y = -2; y <= 2; ++y) {
+      AddSurface(&robot, 1, 0.1 + 0.01 * x, 0.01 * y, 0.046, {0, 0, -1});
+    }
+  }
+  return std::make_shared<const Robot>(std::move(robot));
+}
+
+/// A block of 4 x 4 x 2 cm, first, on a table.
+Cloud BlockOnTable(double x_m = 0, double raised_m = 0) {
+  Cloud cloud;
+  for (const double x : {-0.02, 0.0, 0.02}) {
+    for (const double y : {-0.02, 0.0, 0.02}) {
+      for (const double z : {0.02, 0.04}) AddPoint(cloud, x_m + x, y, raised_m + z);
+    }
+  }
+  for (int x = -15; x <= 15; ++x) {
+    for (int y = -15; y <= 15; ++y) AddPoint(cloud, 0.02 * x, 0.02 * y, 0);
+  }
+  return cloud;
+}
+
+/// Joint values of the newest observation, then of each step.
+BodyMotion Commanded(std::shared_ptr<const Robot> robot, std::vector<std::vector<double>> rows) {
+  BodyMotion motion;
+  motion.start = LinkPoses(*robot, rows.front());
+  motion.link_count = motion.start.size();
+  for (std::size_t step = 1; step < rows.size(); ++step) {
+    motion.later.push_back(LinkPoses(*robot, rows[step]));
+  }
+  motion.robot = std::move(robot);
+  motion.joints = std::move(rows);
+  return motion;
+}
+
+/// Where the block's particles are at each step, and that the table's have kept their bits.
+std::vector<Cloud> BlockBySteps(const ContactMotion& contact, const Cloud& cloud) {
+  constexpr auto kEnd = static_cast<std::ptrdiff_t>(3 * kBlockParticles);
+  std::vector<Cloud> blocks;
+  for (int step = 0; step <= static_cast<int>(contact.motion.later.size()); ++step) {
+    const Cloud carried = PositionsAt(contact.motion, step, contact.bodies, cloud);
+    EXPECT_TRUE(std::equal(carried.begin() + kEnd, carried.end(), cloud.begin() + kEnd));
+    blocks.emplace_back(carried.begin(), carried.begin() + kEnd);
+  }
+  return blocks;
+}
+
+void ExpectMoved(const Cloud& block, const Cloud& cloud, const Vec3d& by_m) {
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    EXPECT_NEAR(block[i], cloud[i] + by_m[i % 3], testing::kFloatPlaceToleranceM) << i;
+  }
+}
+
+TEST(ContactMotion, AHeldBlockGoesWithTheHandWhereKinematicLeavesIt) {
+  const Cloud cloud = BlockOnTable();
+  const BodyMotion commanded = Commanded(Hand(), {{0, 0, 0, 0}, {0, .05, 0, 0}, {.05, .1, 0, 0}});
+  const ContactMotion contact = FollowContacts(commanded, cloud);
+  const std::vector<Cloud> blocks = BlockBySteps(contact, cloud);
+  ExpectMoved(blocks[0], cloud, {0, 0, 0});
+  ExpectMoved(blocks[1], cloud, {0, 0, .05});
+  ExpectMoved(blocks[2], cloud, {.05, 0, .1});
+  EXPECT_EQ(PositionsAt(commanded, 2, BodiesOfRobot(commanded, cloud), cloud), cloud);
+}
+
+TEST(ContactMotion, WhatIsLetGoFallsToWhereItStood) {
+  const Cloud cloud = BlockOnTable();
+  const ContactMotion contact = FollowContacts(
+      Commanded(Hand(), {{0, 0, 0, 0}, {.05, .1, 0, 0}, {.05, .1, .03, .03}, {.05, .15, .03, .03}}),
+      cloud);
+  const std::vector<Cloud> blocks = BlockBySteps(contact, cloud);
+  ExpectMoved(blocks[1], cloud, {.05, 0, .1});
+  ExpectMoved(blocks[2], cloud, {.05, 0, 0});
+  ExpectMoved(blocks[3], cloud, {.05, 0, 0});
+}
+
+TEST(ContactMotion, WhatWasHeldFromTheFirstFallsToTheSupport) {
+  const Cloud cloud = BlockOnTable(0, 0.1);
+  const ContactMotion contact =
+      FollowContacts(Commanded(Hand(), {{0, .1, 0, 0}, {0, .1, .03, .03}}), cloud);
+  ExpectMoved(BlockBySteps(contact, cloud)[1], cloud, {0, 0, -.1});  // 2 cm above the table
+}
+
+TEST(ContactMotion, APushedBlockGoesWithThePusherAndStaysWhenItLeaves) {
+  const Cloud cloud = BlockOnTable();
+  // Plates 46 mm away, of which the left one comes near to 6 mm after four substeps of 1 cm.
+  const ContactMotion contact = FollowContacts(
+      Commanded(Hand(),
+                {{0, 0, .04, .04}, {.05, 0, .04, .04}, {.1, 0, .04, .04}, {.04, 0, .04, .04}}),
+      cloud);
+  const std::vector<Cloud> blocks = BlockBySteps(contact, cloud);
+  ExpectMoved(blocks[1], cloud, {.01, 0, 0});
+  ExpectMoved(blocks[2], cloud, {.06, 0, 0});
+  ExpectMoved(blocks[3], cloud, {.06, 0, 0});
+}
+
+TEST(ContactMotion, NothingIsPressedIntoTheTable) {
+  const Cloud cloud = BlockOnTable();
+  // The left plate stands on edge above the block and comes down to its foot.
+  const ContactMotion contact =
+      FollowContacts(Commanded(Hand(), {{.026, .055, 0, 0}, {.026, .005, 0, 0}}), cloud);
+  ExpectMoved(BlockBySteps(contact, cloud)[1], cloud, {0, 0, 0});
+}
+
+TEST(ContactMotion, OfTwoLinksTheNearerDecides) {
+  const Cloud cloud = BlockOnTable();
+  const ContactMotion moving =
+      FollowContacts(Commanded(Hand(), {{0, 0, 0, .002}, {0, 0, -.0015, .002}}), cloud);
+  ExpectMoved(BlockBySteps(moving, cloud)[1], cloud, {.0015, 0, 0});
+  const ContactMotion still =
+      FollowContacts(Commanded(Hand(), {{0, 0, .002, 0}, {0, 0, .0005, 0}}), cloud);
+  EXPECT_EQ(BlockBySteps(still, cloud)[1], BlockBySteps(still, cloud)[0]);
+}
+
+TEST(ContactMotion, ABlockTurnsWithItsLinkTheShorterWayRound) {
+  const Cloud cloud = BlockOnTable(0.1);
+  const auto robot = TurningPlate();
+  // Where the plate is at 3 rad the block is now.
+  Robot turned = *robot;
+  turned.links[1].joint.parent_from_joint.rotation_xyzw = {0, 0, std::sin(-1.5), std::cos(-1.5)};
+  const ContactMotion contact = FollowContacts(
+      Commanded(std::make_shared<const Robot>(std::move(turned)), {{3}, {-3}}), cloud);
+  const Cloud block = BlockBySteps(contact, cloud)[1];
+  const double angle = 2 * std::numbers::pi - 6;
+  for (std::size_t i = 0; i < kBlockParticles; ++i) {
+    const double x = cloud[3 * i], y = cloud[3 * i + 1];
+    EXPECT_NEAR(block[3 * i], std::cos(angle) * x - std::sin(angle) * y,
+                testing::kFloatPlaceToleranceM);
+    EXPECT_NEAR(block[3 * i + 1], std::sin(angle) * x + std::cos(angle) * y,
+                testing::kFloatPlaceToleranceM);
+    EXPECT_NEAR(block[3 * i + 2], cloud[3 * i + 2], testing::kFloatPlaceToleranceM);
+  }
+}
+
+void ExpectCommanded(const ContactMotion& contact, const BodyMotion& commanded,
+                     const Cloud& cloud) {
+  EXPECT_EQ(contact.motion.start, commanded.start);
+  EXPECT_EQ(contact.motion.later, commanded.later);
+  EXPECT_EQ(contact.bodies, BodiesOfRobot(commanded, cloud));
+}
+
+TEST(ContactMotion, WhereNothingIsTouchedItIsTheCommandedMotion) {
+  const Cloud cloud = BlockOnTable();
+  const BodyMotion commanded = Commanded(Hand(), {{.2, 0, 0, 0}, {.25, 0, 0, 0}});
+  ExpectCommanded(FollowContacts(commanded, cloud), commanded, cloud);
+  // A hand that stands still holds a block still.
+  const BodyMotion still = Commanded(Hand(), {{0, 0, 0, 0}, {0, 0, 0, 0}});
+  ExpectCommanded(FollowContacts(still, cloud), still, cloud);
+}
+
+TEST(ContactMotion, WithoutARobotOrParticlesNothingMoves) {
+  const Cloud cloud = BlockOnTable();
+  BodyMotion no_robot;
+  no_robot.later.resize(2);
+  ExpectCommanded(FollowContacts(no_robot, cloud), no_robot, cloud);
+  const BodyMotion commanded = Commanded(Hand(), {{0, 0, 0, 0}, {0, .1, 0, 0}});
+  ExpectCommanded(FollowContacts(commanded, {}), commanded, {});
+}
+
+TEST(ContactMotion, TwiceTheSameBits) {
+  const Cloud cloud = BlockOnTable();
+  const BodyMotion commanded = Commanded(Hand(), {{0, 0, 0, 0}, {.05, .1, 0, 0}});
+  const ContactMotion first = FollowContacts(commanded, cloud);
+  const ContactMotion second = FollowContacts(commanded, cloud);
+  EXPECT_EQ(first.motion.later, second.motion.later);
+  EXPECT_EQ(first.bodies, second.bodies);
+  EXPECT_EQ(first.motion.start.size(), commanded.start.size() + 1);
+}
+
+}  // namespace
+}  // namespace interlacer
