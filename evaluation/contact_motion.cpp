@@ -5,10 +5,10 @@
 #include <limits>
 #include <numbers>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "common/transforms.h"
+#include "evaluation/nearest_point.h"
 #include "evaluation/particle_clusters.h"
 #include "robots/forward_kinematics.h"
 
@@ -22,6 +22,55 @@ constexpr double kDrawnBackShare = 0.5;
 constexpr double kHighestRestM = 0.02;
 constexpr double kLiftedM = 0.01;
 
+/// What touches things of a link, in its own frame.
+class LinkSurface {
+ public:
+  /// positions_m [n,3], n > 0.
+  explicit LinkSurface(const std::vector<float>& positions_m)
+      : positions_m_(positions_m), nearest_(positions_m) {
+    for (std::size_t i = 0; i < positions_m.size() / 3; ++i) {
+      radius_m_ = std::max(radius_m_, DistanceM(At(i), At(0)));
+    }
+  }
+
+  /// Whether all of it is farther than `distance_m` from a point.
+  bool IsFarther(const Vec3d& point_m, double distance_m) const {
+    return DistanceM(point_m, At(0)) > radius_m_ + distance_m;
+  }
+  double DistanceTo(const Vec3d& point_m) const { return nearest_.DistanceM(point_m); }
+  Vec3d NearestTo(const Vec3d& point_m) const { return At(nearest_.IndexOf(point_m)); }
+
+ private:
+  Vec3d At(std::size_t i) const {
+    return {positions_m_[3 * i], positions_m_[3 * i + 1], positions_m_[3 * i + 2]};
+  }
+
+  std::vector<float> positions_m_;
+  NearestPoint nearest_;
+  double radius_m_ = 0;  ///< of a sphere around the first point
+};
+
+/// By link; nothing of links without a surface.
+std::vector<std::optional<LinkSurface>> SurfacesOf(const Robot& robot) {
+  std::vector<std::vector<float>> positions_m(robot.links.size());
+  for (std::size_t i = 0; i < robot.surface.size(); ++i) {
+    std::vector<float>& of_link = positions_m[static_cast<std::size_t>(robot.surface.links[i])];
+    const Vec3f& point_m = robot.surface.positions_m[i];
+    of_link.insert(of_link.end(), point_m.begin(), point_m.end());
+  }
+  std::vector<std::optional<LinkSurface>> surfaces(robot.links.size());
+  for (std::size_t link = 0; link < surfaces.size(); ++link) {
+    if (!positions_m[link].empty()) surfaces[link].emplace(positions_m[link]);
+  }
+  return surfaces;
+}
+
+/// The least distance of an object to a link, and the particle in the link's frame.
+struct Gap {
+  double m = std::numeric_limits<double>::infinity();
+  Vec3d particle_m{};
+};
+
 /// A cluster, which moves as a rigid body.
 class RigidCluster {
  public:
@@ -34,18 +83,15 @@ class RigidCluster {
   /// now_from_start, identity as long as nothing has moved it.
   const Transform& moved() const { return moved_; }
 
-  /// Least distance to these of the surface points, and which it is; those that are farther than
-  /// `reach_m` need not be looked at.
-  std::pair<double, std::size_t> GapTo(const std::vector<Vec3d>& surface_m,
-                                       const std::vector<std::size_t>& points,
-                                       double reach_m) const {
-    std::pair<double, std::size_t> gap{std::numeric_limits<double>::infinity(), 0};
-    for (const std::size_t point : points) {
-      if (DistanceM(surface_m[point], now_m_.front()) > reach_m + radius_m_) continue;
-      for (const Vec3d& p : now_m_) {
-        const double distance_m = DistanceM(surface_m[point], p);
-        if (distance_m < gap.first) gap = {distance_m, point};
-      }
+  /// A gap that is surely wider than `reach_m` need not be measured.
+  Gap GapTo(const LinkSurface& surface, const Transform& world_from_link, double reach_m) const {
+    const Transform link_from_world = Inverse(world_from_link);
+    Gap gap;
+    if (surface.IsFarther(Apply(link_from_world, now_m_.front()), radius_m_ + reach_m)) return gap;
+    for (const Vec3d& p : now_m_) {
+      const Vec3d particle_m = Apply(link_from_world, p);
+      const double distance_m = surface.DistanceTo(particle_m);
+      if (distance_m < gap.m) gap = {distance_m, particle_m};
     }
     return gap;
   }
@@ -85,14 +131,9 @@ class RigidCluster {
   Transform moved_;
 };
 
-/// The robot at one place between two rows.
-struct PosedLinks {
-  std::vector<Transform> poses;
-  std::vector<Vec3d> surface_m;
-};
-
-PosedLinks PoseBetween(const Robot& robot, const std::vector<double>& from,
-                       const std::vector<double>& to, double share) {
+/// world_from_link at one place between two rows.
+std::vector<Transform> PosesBetween(const Robot& robot, const std::vector<double>& from,
+                                    const std::vector<double>& to, double share) {
   std::vector<double> joints;
   for (std::size_t c = 0; c < from.size(); ++c) {
     const RobotJoint& joint = robot.links[static_cast<std::size_t>(robot.columns[c])].joint;
@@ -101,9 +142,7 @@ PosedLinks PoseBetween(const Robot& robot, const std::vector<double>& from,
     if (joint.type == JointType::kContinuous) way = std::remainder(way, 2 * std::numbers::pi);
     joints.push_back(from[c] + share * way);
   }
-  PosedLinks posed{LinkPoses(robot, joints), {}};
-  posed.surface_m = PoseSurface(robot, posed.poses).positions_m;
-  return posed;
+  return LinkPoses(robot, joints);
 }
 
 struct ClusterContact {
@@ -111,22 +150,24 @@ struct ClusterContact {
   std::optional<std::size_t> link;  ///< that the object goes with
 };
 
-/// Of an object while the robot moves from `now` to `next`.
+/// Of an object while the links go from `now` to `next`.
 ClusterContact ContactOf(const RigidCluster& object,
-                         const std::vector<std::vector<std::size_t>>& points_of_link,
-                         const PosedLinks& now, const PosedLinks& next) {
-  std::vector<std::tuple<double, std::size_t, std::size_t>> touching;
-  for (std::size_t link = 0; link < points_of_link.size(); ++link) {
-    const auto [gap_m, point] = object.GapTo(now.surface_m, points_of_link[link], kTouchM);
-    if (gap_m < kTouchM) touching.emplace_back(gap_m, link, point);
+                         const std::vector<std::optional<LinkSurface>>& surfaces,
+                         const std::vector<Transform>& now, const std::vector<Transform>& next) {
+  std::vector<std::pair<Gap, std::size_t>> touching;
+  for (std::size_t link = 0; link < surfaces.size(); ++link) {
+    if (!surfaces[link]) continue;
+    const Gap gap = object.GapTo(*surfaces[link], now[link], kTouchM);
+    if (gap.m < kTouchM) touching.emplace_back(gap, link);
   }
-  std::sort(touching.begin(), touching.end());
-  for (const auto& [gap_m, link, point] : touching) {
-    const double way_m = DistanceM(now.surface_m[point], next.surface_m[point]);
-    const double later_m =
-        object.GapTo(next.surface_m, points_of_link[link], std::numeric_limits<double>::infinity())
-            .first;
-    if (later_m - gap_m <= kDrawnBackShare * way_m) return {true, link};
+  std::stable_sort(touching.begin(), touching.end(),
+                   [](const auto& a, const auto& b) { return a.first.m < b.first.m; });
+  for (const auto& [gap, link] : touching) {
+    const Vec3d point_m = surfaces[link]->NearestTo(gap.particle_m);
+    const double way_m = DistanceM(Apply(now[link], point_m), Apply(next[link], point_m));
+    const double draws_back_m = kDrawnBackShare * way_m;
+    const Gap later = object.GapTo(*surfaces[link], next[link], kTouchM + draws_back_m);
+    if (later.m - gap.m <= draws_back_m) return {true, link};
   }
   return {!touching.empty(), std::nullopt};
 }
@@ -140,10 +181,7 @@ ContactMotion FollowContacts(BodyMotion commanded, std::span<const float> partic
   BodyMotion& motion = out.motion;
   if (motion.robot == nullptr) return out;
   const Robot& robot = *motion.robot;
-  std::vector<std::vector<std::size_t>> points_of_link(robot.links.size());
-  for (std::size_t i = 0; i < robot.surface.size(); ++i) {
-    points_of_link[static_cast<std::size_t>(robot.surface.links[i])].push_back(i);
-  }
+  const std::vector<std::optional<LinkSurface>> surfaces = SurfacesOf(robot);
   const ParticleClusters clusters = ClusterParticles(particles_m, out.bodies);
   std::vector<RigidCluster> objects;
   std::vector<char> was_touched(clusters.members.size(), 0);
@@ -156,16 +194,17 @@ ContactMotion FollowContacts(BodyMotion commanded, std::span<const float> partic
   }
 
   std::vector<std::vector<Transform>> moved(objects.size());  // [objects][steps]
-  PosedLinks now = PoseBetween(robot, motion.joints[0], motion.joints[0], 0);
+  std::vector<Transform> now = LinkPoses(robot, motion.joints.front());
   for (std::size_t step = 1; step <= motion.later.size(); ++step) {
     for (int substep = 1; substep <= kSubsteps; ++substep) {
-      PosedLinks next = PoseBetween(robot, motion.joints[step - 1], motion.joints[step],
-                                    static_cast<double>(substep) / kSubsteps);
+      std::vector<Transform> next =
+          PosesBetween(robot, motion.joints[step - 1], motion.joints[step],
+                       static_cast<double>(substep) / kSubsteps);
       for (std::size_t k = 0; k < objects.size(); ++k) {
-        const ClusterContact contact = ContactOf(objects[k], points_of_link, now, next);
+        const ClusterContact contact = ContactOf(objects[k], surfaces, now, next);
         if (contact.is_touched) was_touched[k] = 1;
         if (contact.link) {
-          objects[k].Follow(now.poses[*contact.link], next.poses[*contact.link]);
+          objects[k].Follow(now[*contact.link], next[*contact.link]);
         } else if (was_touched[k]) {
           objects[k].FallIfLifted();
         }
