@@ -283,7 +283,11 @@ StatusOr<ExitCode> RunPlan(const HdvpdArguments& given, const VerbContext& conte
     INTERLACER_RETURN_IF_ERROR(KeepOneRun(given.repeated_run, &trained.plan));
   }
   const StudyPlan& plan = trained.plan;
-  PlannedStudyOptions options{given.plan, given.output, given.data, given.device};
+  PlannedStudyOptions options;
+  options.plan_path = given.plan;
+  options.output = given.output;
+  options.data = given.data;
+  options.device = given.device;
   options.repeated_run = given.repeated_run;
   options.choices_path = given.choices;
   if (options.data.empty()) options.data = options.output + "/data";
