@@ -861,6 +861,7 @@ TEST_F(Ros2ImportTest, MessagesOfSqliteBagsMayBeCompressed) {
 /// Of two holes, 1500, 1499, 1501 and the rest 1501: numbers 2, n - 2, 3000, 1, 4, 0, 0, ...
 TEST_F(Ros2ImportTest, CompressedDepthByRvl) {
   constexpr std::uint32_t kPixels = kWidth * kHeight;
+  constexpr std::size_t kHeadBytes = 12 + 8;  // of the transport, and the size
   std::vector<std::uint8_t> nibbles;
   const auto add = [&](std::uint32_t number) {
     for (; number > 7; number >>= 3) nibbles.push_back(static_cast<std::uint8_t>(8 | (number & 7)));
@@ -897,10 +898,17 @@ TEST_F(Ros2ImportTest, CompressedDepthByRvl) {
   EXPECT_EQ(depth->pixels[4], 1501);
   EXPECT_EQ(depth->pixels[kPixels - 1], 1501);
   for (std::size_t size = 0; size < data.size(); size += 7) {
-    EXPECT_FALSE(import({data.begin(), data.begin() + static_cast<std::ptrdiff_t>(size)}).ok());
+    const Status cut =
+        import({data.begin(), data.begin() + static_cast<std::ptrdiff_t>(size)}).status();
+    const bool has_size = size >= kHeadBytes;
+    EXPECT_EQ(cut.reason(), has_size ? reason::IMAGE_UNDECODABLE : reason::NO_DEPTH) << size;
+    EXPECT_NE(cut.message().find("/left/depth/compressedDepth"), std::string::npos)
+        << cut.message();
   }
-  std::fill(data.begin() + 12, data.begin() + 20, 0x7f);  // a picture of 2139062143 pixels a side
-  EXPECT_FALSE(import(data).ok());
+  std::fill(data.begin() + 12, data.begin() + kHeadBytes, 0x7f);
+  const Status huge = import(data).status();
+  EXPECT_EQ(huge.reason(), reason::NO_DEPTH);
+  EXPECT_NE(huge.message().find("2139062143x2139062143"), std::string::npos) << huge.message();
 }
 
 class CalibrationTest : public Ros2ImportTest {

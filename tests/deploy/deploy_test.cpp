@@ -259,9 +259,18 @@ TEST(Deploy, TheImageIsBuiltByBuildKit) {
 
 TEST(Deploy, PathsOfTheImageExist) {
   const std::string image = ReadFile(kSource / "deploy/Dockerfile");
-  for (const std::string& path : Matches(image, "\nCOPY ([a-z./]+) ", 1)) {
-    EXPECT_TRUE(fs::exists(kSource / path)) << path;
+  const auto of_image = [&](const std::string& pattern) { return Matches(image, pattern, 1); };
+  for (const auto& [pattern, paths] :
+       {std::pair("\nCOPY ([^ ]+) ", std::vector<std::string>{"scripts", "."}),
+        std::pair("\nRUN (scripts/[a-z]+)", std::vector<std::string>{"scripts/setup"})}) {
+    EXPECT_EQ(of_image(pattern), paths) << pattern;
+    for (const std::string& path : paths) EXPECT_TRUE(fs::exists(kSource / path)) << path;
   }
+  const std::string presets = ReadFile(kSource / "CMakePresets.json");
+  for (const std::string& preset : of_image("--preset ([a-z]+)")) {
+    EXPECT_THAT(presets, HasSubstr("\"name\": \"" + preset + "\"")) << preset;
+  }
+  EXPECT_EQ(of_image("--preset ([a-z]+)").size(), 2u) << "configured and built";
   EXPECT_TRUE(fs::exists(kSource / "deploy/interlacer-server.service"));
 }
 

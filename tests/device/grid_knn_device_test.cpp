@@ -187,6 +187,16 @@ TEST(GridKnnDeviceTest, MembersSeeMembersAlone) {
 TEST(GridKnnDeviceTest, NoPointsIsNoWork) {
   INTERLACER_SKIP_WITHOUT_DEVICE();
   EXPECT_TRUE(GridNeighborsOnDevice(CellGrid(), {}, 3).empty());
+  // Of a cloud without members nothing is written.
+  const Cloud cloud = LatticeCloud(2);
+  const CheckedStream stream;
+  const DeviceArray<float> positions_m(stream, cloud);
+  const std::vector<std::int32_t> before(static_cast<std::size_t>(3 * PointCount(cloud)), -1);
+  const DeviceArray<std::int32_t> neighbors(stream, before);
+  EXPECT_EQ(LaunchGridKnn(GridAround(cloud, 2), positions_m.get(), {}, 3, nullptr, neighbors.get(),
+                          stream.get()),
+            0);
+  EXPECT_EQ(neighbors.Read(), before);
 }
 
 TEST(GridKnnDeviceTest, CountsDevicesWithoutADriver) { EXPECT_GE(CudaDeviceCount(), 0); }

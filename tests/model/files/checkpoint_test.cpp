@@ -242,7 +242,9 @@ TEST_F(CheckpointTest, ErrorsOfAWholeFileNameItOnce) {
 
 TEST_F(CheckpointTest, ARobotFolderThatCannotBeReachedIsAnError) {
   std::filesystem::create_symlink("robot", dir_ + "/robot");  // to itself
-  EXPECT_FALSE(LoadCheckpoint(dir_, {}).ok());
+  const Status status = LoadCheckpoint(dir_, {}).status();
+  EXPECT_EQ(status.reason(), reason::FILE_UNREADABLE);
+  EXPECT_EQ(status.field(), dir_ + "/robot/robot.json");
 }
 
 TEST_F(CheckpointTest, BrokenConfig) {

@@ -166,9 +166,14 @@ TEST(FusedAttentionEdgeTest, NoRows) {
   if (!CanFuseDense(kWidth, kWidth)) GTEST_SKIP() << "this processor has no AVX-512 BF16";
   const Attention layers(kWidth);
   const std::int32_t offset = 0;
-  AddLinearAttention(0, layers.packed(), 4, kLinearEpsilons, {}, nullptr, &SerialFor);
-  AddGrfAttention(0, layers.packed(), {&offset, nullptr, nullptr}, kGrfEpsilons, {}, nullptr,
-                  nullptr, &SerialFor);
+  const std::vector<float> before(kWidth, 7);
+  std::vector<float> h = before;
+  std::vector<std::uint16_t> keys_values(2 * kWidth, 7);
+  AddLinearAttention(0, layers.packed(), 4, kLinearEpsilons, {}, h.data(), &SerialFor);
+  AddGrfAttention(0, layers.packed(), {&offset, nullptr, nullptr}, kGrfEpsilons, {},
+                  keys_values.data(), h.data(), &SerialFor);
+  EXPECT_EQ(h, before);
+  EXPECT_EQ(keys_values, std::vector<std::uint16_t>(2 * kWidth, 7));
 }
 
 TEST(FusedAttentionEdgeTest, ARowWithoutPairsGetsTheBiasAlone) {

@@ -5,6 +5,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "tests/support/must.h"
+
 namespace interlacer {
 namespace {
 
@@ -63,10 +65,10 @@ TEST_P(SamplePrefetcherTest, DrawsSoManyAtOnceAndKeepsTheOrder) {
 TEST_P(SamplePrefetcherTest, AnErrorComesInItsTurn) {
   CountingSource source(1, 20);
   SamplePrefetcher samples(&source, TenTimes, GetParam());
-  EXPECT_TRUE(samples.Take().ok());
-  EXPECT_TRUE(samples.Take().ok());
-  EXPECT_FALSE(samples.Take().ok());
-  EXPECT_TRUE(samples.Take().ok());
+  EXPECT_EQ(Must(samples.Take()).step_count, 0);
+  EXPECT_EQ(Must(samples.Take()).step_count, 10);
+  EXPECT_EQ(samples.Take().status().reason(), reason::PREDICTION_NOT_FINITE);
+  EXPECT_EQ(Must(samples.Take()).step_count, 30);
 }
 
 TEST(SamplePrefetcher, StartsNothingBeforeTheFirstIsTaken) {

@@ -13,6 +13,7 @@
 #include "model/training/run_inputs.h"
 #include "model/training/trainer.h"
 #include "tests/model/training/trainer_fixture.h"
+#include "tests/support/matchers.h"
 #include "tests/support/must.h"
 
 namespace interlacer {
@@ -118,22 +119,22 @@ TEST_F(TrainerResumeTest, OverwritingWithWrongInputsLeavesTheRunThatIsThere) {
   CountingObserver observer;
   ASSERT_TRUE(Train(Options("run", 1), &observer).ok());
   const auto weights = Weights(root_ + "/run");
-  const auto expect_refused = [&](const auto& change) {
+  const auto expect_refused = [&](const auto& change, const std::string& words) {
     TrainOptions options = Options("run", 2);
     options.overwrite = true;
     change(&options);
     const Status status = Train(options, &observer).status();
-    EXPECT_FALSE(status.ok());
+    EXPECT_THAT(status.message(), HasSubstr(words));
     EXPECT_TRUE(fs::exists(root_ + "/run/checkpoint")) << status.ToString();
   };
   const std::string typo = root_ + "/typo";
-  expect_refused([&](TrainOptions* o) { o->datasets[0].path = typo; });
-  expect_refused([&](TrainOptions* o) { o->datasets.clear(); });
+  expect_refused([&](TrainOptions* o) { o->datasets[0].path = typo; }, typo);
+  expect_refused([&](TrainOptions* o) { o->datasets.clear(); }, "no training episodes");
   const std::string one_view =
       testing::WritePaintedPlane(root_ + "/one_view", {.view_count = 1}).value();
-  expect_refused([&](TrainOptions* o) { o->datasets[0].path = one_view; });
-  expect_refused([&](TrainOptions* o) { o->initial_checkpoint = typo; });
-  expect_refused([&](TrainOptions* o) { o->initial_appearance = typo; });
+  expect_refused([&](TrainOptions* o) { o->datasets[0].path = one_view; }, one_view);
+  expect_refused([&](TrainOptions* o) { o->initial_checkpoint = typo; }, typo);
+  expect_refused([&](TrainOptions* o) { o->initial_appearance = typo; }, typo);
   EXPECT_EQ(Must(Train(Resumed(Options("run", 1)), &observer)).steps_done, 1);
   EXPECT_EQ(Weights(root_ + "/run"), weights);
 }
