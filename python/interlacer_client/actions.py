@@ -36,7 +36,7 @@ def joint_rows(model: ModelMetadata, joints: Actions, field: str = "actions") ->
         return np.stack(np.broadcast_arrays(*_by_column(model, joints, field)), axis=-1)
     if isinstance(joints, (list, tuple)) and joints and isinstance(joints[0], Mapping):
         return np.concatenate([joint_rows(model, row, f"{field}[{i}]") for i, row in enumerate(joints)])
-    rows = np.atleast_2d(np.asarray(joints, dtype=np.float32))
+    rows = np.atleast_2d(_numbers(joints, field))
     width = len(model.action_columns)
     if rows.ndim != 2 or rows.shape[1] != width:
         raise mismatch(field, f"rows of {width} columns", f"shape {rows.shape}", "ACTION_SHAPE")
@@ -65,7 +65,7 @@ def _by_column(model: ModelMetadata, joints: Mapping[str, Any], field: str) -> L
         if key not in values:
             missing.append(column.name)
             continue
-        value = np.atleast_1d(np.asarray(values.pop(key), dtype=np.float32))
+        value = np.atleast_1d(_numbers(values.pop(key), f"{field}[{key!r}]"))
         if value.ndim != 1:
             raise mismatch(f"{field}[{key!r}]", "one value, or one a row", f"shape {value.shape}", "ACTION_SHAPE")
         columns.append(value)
@@ -83,7 +83,7 @@ def to_proto(model: ModelMetadata, actions: Optional[Actions], field: str = "act
     if actions is None:
         return types.ActionSequence()
     if isinstance(actions, KinematicPoints):
-        points = np.asarray(actions.points_m, dtype="<f4")
+        points = _numbers(actions.points_m, field)
         points = points[np.newaxis] if points.ndim == 2 else points
         if points.ndim != 3 or points.shape[2] != 3:
             raise mismatch(field, "points [rows, points, 3]", f"shape {points.shape}", "ACTION_SHAPE")
@@ -114,6 +114,12 @@ def join(rows: Sequence[types.ActionSequence], field: str) -> Optional[types.Act
     if kinds[0] == "joint_positions":
         return types.ActionSequence(joint_positions=joined)
     return types.ActionSequence(kinematic_points_m=joined)
+
+
+def _numbers(values: Any, field: str) -> NDArray[Any]:
+    if np.ma.is_masked(values):
+        raise mismatch(field, "a number for every value", f"{np.ma.count_masked(values)} masked ones", "ACTION_NOT_FINITE")
+    return np.asarray(values, dtype=np.float32)
 
 
 def _matrix(rows: NDArray[Any]) -> types.FloatMatrix:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Tuple
+from typing import Any, List, Tuple
 
 import numpy as np
 from interlacer.v1 import types_pb2 as types
@@ -25,6 +25,7 @@ class Camera:
 
     intrinsics         3 x 3: fx 0 cx / 0 fy cy / 0 0 1, pixels
     world_from_camera  4 x 4: p_world = world_from_camera * p_camera, metres
+    distortion_coefficients  numbers in the order of the model, also as OpenCV's [1, n] or [n, 1]
     """
 
     width_px: int
@@ -32,7 +33,7 @@ class Camera:
     intrinsics: Any
     world_from_camera: Any
     distortion_model: str = "none"
-    distortion_coefficients: Tuple[float, ...] = ()
+    distortion_coefficients: Any = ()
 
     def at(self, world_from_camera: Any) -> Camera:
         """The same camera elsewhere."""
@@ -49,8 +50,18 @@ class Camera:
             width_px=self.width_px, height_px=self.height_px,
             fx_px=k[0, 0], fy_px=k[1, 1], cx_px=k[0, 2], cy_px=k[1, 2],
             distortion_model=_DISTORTION[self.distortion_model],
-            distortion_coefficients=[float(c) for c in self.distortion_coefficients],
+            distortion_coefficients=_coefficients(self.distortion_coefficients, field + ".distortion_coefficients"),
             world_from_camera=_transform(self.world_from_camera, field + ".world_from_camera"))
+
+
+def _coefficients(values: Any, field: str) -> List[float]:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        numbers = np.zeros(())
+    if numbers.ndim == 0 or numbers.size != max(numbers.shape):
+        raise mismatch(field, "numbers, as a list or as OpenCV's [1, n]", values, "DISTORTION_INVALID")
+    return [float(c) for c in numbers.ravel()]
 
 
 def _transform(matrix: Any, field: str) -> types.Transform:

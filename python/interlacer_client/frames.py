@@ -27,7 +27,8 @@ class RgbdView:
 
     color          uint8 [height, width, 3], or the bytes of a PNG or JPEG file
     depth          along the optical axis: float [height, width] in metres (NaN, Inf and <= 0: no measurement), or uint16
-                   [height, width] or the bytes of a 16-bit PNG, in depth_unit_m (0: no measurement)
+                   [height, width] or the bytes of a 16-bit PNG, in depth_unit_m (0: no measurement); what a masked array
+                   hides is no measurement
     depth_unit_m   metres in one unit of a 16-bit depth: 0.001 for millimetres; there is no default that would be right
     is_bgr         channels of an array are blue, green, red (OpenCV)
     depth_time_ns  when the depth was exposed, if not with the colour
@@ -43,9 +44,9 @@ class RgbdView:
     def to_proto(self, camera_name: str, time_ns: int, field: str) -> types.RgbdView:
         view = types.RgbdView(camera_name=camera_name, color=self._color(field + ".color"),
                               depth=self._depth(field + ".depth"), calibration=self.camera.to_proto(field + ".calibration"))
-        view.capture_time.FromNanoseconds(int(time_ns))
+        view.capture_time.FromNanoseconds(_nanoseconds(time_ns, "time_ns"))
         if self.depth_time_ns is not None:
-            view.depth_capture_time.FromNanoseconds(int(self.depth_time_ns))
+            view.depth_capture_time.FromNanoseconds(_nanoseconds(self.depth_time_ns, field + ".depth_time_ns"))
         return view
 
     def _color(self, field: str) -> types.Image:
@@ -54,6 +55,9 @@ class RgbdView:
             if self.is_bgr:
                 raise mismatch(field, "an array where is_bgr is set: files say their channels themselves", "bytes")
             return self._encoded(self.color, encoding, field)
+        if np.ma.is_masked(self.color):
+            raise mismatch(field, "an array without masked pixels: every pixel has a colour, what is not measured has no depth",
+                           f"{np.ma.count_masked(self.color)} masked values", "PIXEL_ENCODING_UNSUPPORTED")
         pixels = np.asarray(self.color)
         if pixels.dtype != np.uint8 or pixels.ndim != 3 or pixels.shape[2] != 3:
             raise mismatch(field, "uint8 [height, width, 3]", f"{pixels.dtype} {list(pixels.shape)}",
@@ -61,7 +65,7 @@ class RgbdView:
         return _raw(pixels, encoding)
 
     def _depth(self, field: str) -> types.Image:
-        depth = self.depth if isinstance(self.depth, bytes) else np.asarray(self.depth)
+        depth = self.depth if isinstance(self.depth, bytes) else _measured(self.depth)
         is_integer = isinstance(depth, bytes) or depth.dtype == np.uint16
         if not isinstance(depth, bytes) and (depth.ndim != 2 or not (is_integer or np.issubdtype(depth.dtype, np.floating))):
             raise mismatch(field, "float or uint16 [height, width]", f"{depth.dtype} {list(depth.shape)}",
@@ -92,6 +96,20 @@ class RgbdView:
             compression = types.IMAGE_COMPRESSION_JPEG
         return types.Image(width_px=self.camera.width_px, height_px=self.camera.height_px, encoding=encoding,
                            compression=compression, data=data)
+
+
+def _measured(depth: Any) -> NDArray[Any]:
+    """What a masked array hides is not there: NaN, or 0 of integers."""
+    if not np.ma.is_masked(depth):
+        return np.asarray(depth)
+    return np.asarray(depth.filled(np.nan if np.issubdtype(depth.dtype, np.floating) else 0))
+
+
+def _nanoseconds(time_ns: Any, field: str) -> int:
+    try:
+        return int(time_ns)
+    except (TypeError, ValueError, OverflowError):
+        raise mismatch(field, "a time in nanoseconds", time_ns, "TIMESTAMP_INVALID") from None
 
 
 def _raw(pixels: NDArray[Any], encoding: types.PixelEncoding) -> types.Image:
@@ -126,9 +144,10 @@ class SceneFrames:
     def add(self, time_ns: int, views: Mapping[str, RgbdView], joints: Optional[Actions] = None) -> SceneFrames:
         """One observation: a view for each camera of the model, and the robot's measured state then, as one row (see
         Actions); no joints for a scene without a robot. Past history_step_count the oldest goes. Returns itself."""
+        time_ns = _nanoseconds(time_ns, "time_ns")
         packed = [view.to_proto(name, time_ns, f"views[{name!r}]") for name, view in views.items()]
         robot = action_rows.to_proto(self.model, joints, "joints")
-        self._moments.append(_Moment(int(time_ns), types.Observation(views=packed), robot))
+        self._moments.append(_Moment(time_ns, types.Observation(views=packed), robot))
         return self
 
     @property

@@ -54,6 +54,7 @@ class TestImages:
         ({"depth": b"BM not a PNG"}, "IMAGE_UNDECODABLE"),
         ({"color": b"BM not a PNG"}, "IMAGE_UNDECODABLE"),
         ({"color": b""}, "IMAGE_UNDECODABLE"),
+        ({"color": np.ma.masked_equal(np.ones((HEIGHT, WIDTH, 3), np.uint8), 1)}, "PIXEL_ENCODING_UNSUPPORTED"),
     ])
     def test_what_no_message_can_say_is_refused_at_once(self, change, reason):
         color, depth_mm, camera = table()
@@ -62,6 +63,27 @@ class TestImages:
             RgbdView(camera=camera, **fields).to_proto("left", 0, "views['left']")
         assert (caught.value.code, caught.value.reason) == ("INVALID_ARGUMENT", reason)
         assert caught.value.field.startswith("views['left'].") and caught.value.expected and caught.value.got
+
+    def test_what_a_mask_hides_of_depth_is_not_sent(self):
+        color, depth_mm, camera = table()
+        hidden = np.zeros((HEIGHT, WIDTH), bool)
+        hidden[:, :WIDTH // 2] = True
+        whole = np.ma.masked_array(color, mask=np.zeros(color.shape, bool))
+        millimetres = RgbdView(whole, np.ma.masked_array(depth_mm, mask=hidden), camera, depth_unit_m=0.001)
+        metres = RgbdView(color, np.ma.masked_array(depth_mm / 1000, mask=hidden), camera)
+        sent = [np.frombuffer(view.to_proto("left", 0, "view").depth.data, dtype).reshape(HEIGHT, WIDTH)
+                for view, dtype in ((millimetres, "<u2"), (metres, "<f4"))]
+        np.testing.assert_array_equal(sent[0], np.where(hidden, 0, depth_mm))
+        np.testing.assert_array_equal(sent[1], np.where(hidden, np.nan, depth_mm / 1000).astype(np.float32))
+
+    @pytest.mark.parametrize("time_ns", [float("nan"), float("inf"), None, "now"])
+    def test_a_time_that_is_none_is_named(self, model, time_ns):
+        color, depth_mm, camera = table()
+        late = RgbdView(color, depth_mm, camera, depth_unit_m=0.001, depth_time_ns="now")
+        for add in (lambda: SceneFrames(model).add(time_ns, {}), lambda: SceneFrames(model).add(0, {"left": late})):
+            with pytest.raises(InterlacerError, match="nanoseconds") as caught:
+                add()
+            assert caught.value.field in ("time_ns", "views['left'].depth_time_ns")
 
     def test_a_size_that_is_not_the_cameras_is_the_servers_to_refuse(self, client, model, episode):
         color, depth_mm, camera = table()
@@ -100,6 +122,18 @@ class TestCamera:
             Camera(4, 4, np.eye(3), np.eye(4), "equidistant", (0.1,)).to_proto()
 
 
+    def test_lenses_come_as_opencv_has_them(self):
+        camera = table()[2]
+        values = [0.1, -0.2, 0.001, 0.002, 0.3]
+        for form in (values, tuple(values), np.array(values), np.array([values]), np.array([values]).T):
+            lens = Camera(camera.width_px, camera.height_px, camera.intrinsics, camera.world_from_camera, "plumb_bob", form)
+            assert list(lens.to_proto().distortion_coefficients) == values
+        for form in (0.1, np.ones((2, 5)), "strong", [[0.1], [0.2, 0.3]]):
+            with pytest.raises(InterlacerError, match="DISTORTION_INVALID") as caught:
+                Camera(4, 4, np.eye(3), np.eye(4), "plumb_bob", form).to_proto()
+            assert caught.value.field == "calibration.distortion_coefficients"
+
+
 class TestJoints:
     def test_names_give_what_positions_give(self, model, plan):
         by_name = {name: plan[:, i] for i, name in enumerate(joint_names(model))}
@@ -128,6 +162,14 @@ class TestJoints:
     def test_shapes_that_fit_no_robot_are_refused(self, model, rows):
         with pytest.raises(InterlacerError, match="ACTION_SHAPE"):
             joint_rows(model, rows)
+
+    def test_values_behind_a_mask_are_refused(self, model, plan):
+        masked = np.ma.masked_array(plan, mask=np.zeros(plan.shape, bool))
+        np.testing.assert_array_equal(joint_rows(model, masked), plan.astype(np.float32))
+        masked[0, 0] = np.ma.masked
+        for joints in (masked, {name: masked[:, i] for i, name in enumerate(joint_names(model))}):
+            with pytest.raises(InterlacerError, match="ACTION_NOT_FINITE"):
+                joint_rows(model, joints)
 
     def test_points_are_rows_of_x_y_z(self, model):
         matrix = to_proto(model, KinematicPoints(np.arange(12).reshape(2, 2, 3))).kinematic_points_m
