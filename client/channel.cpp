@@ -9,6 +9,7 @@
 
 #include "client/proxy.h"
 #include "client/service_config.h"
+#include "common/address.h"
 #include "common/file_io.h"
 
 namespace interlacer {
@@ -40,10 +41,7 @@ StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeCredentials(
 }  // namespace
 
 StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const ClientOptions& options) {
-  if (options.address.empty()) {
-    return Mismatch(reason::ARGUMENT_INVALID, "address", "host:port, dns: or unix: address",
-                    "nothing");
-  }
+  INTERLACER_RETURN_IF_ERROR(CheckServerAddress(options.address));
   constexpr std::int64_t kMaxInt = 2147483647;
   if (options.max_message_bytes < 1 || options.max_message_bytes > kMaxInt) {
     return Mismatch(reason::ARGUMENT_INVALID, "max_message_bytes",

@@ -57,12 +57,8 @@ struct ServerOptions {
 /// unix:.
 bool IsLoopback(const std::string& address);
 
-/// Whether `address` has one of the forms HOST:PORT, [IPv6]:PORT, unix:PATH, unix-abstract:NAME.
-/// Errors: INVALID_ARGUMENT CONFIG_INVALID at "address".
-Status CheckAddressForm(const std::string& address);
-
 /// Whether a server may listen on its addresses: their forms, and TLS or `insecure` beyond
-/// loopback. Errors: as CheckAddressForm, or at "metrics_address".
+/// loopback. Errors: as CheckListenAddress (common/address.h), or at "metrics_address".
 Status CheckAddresses(const ServerOptions& options);
 
 }  // namespace interlacer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import pkgutil
+import re
 import threading
 from typing import Any, Callable, List, Optional, Tuple
 
@@ -19,6 +20,29 @@ MAX_MESSAGE_BYTES = 64 << 20
 #: connection that was lost: it sees one attempt at least.
 MAX_RECONNECT_PAUSE_S = 0.8
 MAX_CONNECTION_WAIT_S = 1.0
+
+
+#: Of a sockaddr_un, without the byte behind it.
+_MAX_PATH_BYTES = 107
+_HOST_AND_PORT = re.compile(r"""(?:\[[^]\s\[/@,"']*:[^]\s\[/@,"']*\]|[^]\s\[:/@,"']+):([0-9]{1,5})""", re.ASCII)
+
+
+def check_address(address: str) -> None:
+    """Refuses what gRPC would read in its own way: port 99999 as 34463, the name of a port as 0, http:// as a host."""
+    scheme, _, rest = address.partition(":")
+    if scheme in ("unix", "unix-abstract") and rest:
+        if len(rest.encode("utf-8", "surrogateescape")) <= _MAX_PATH_BYTES:
+            return
+        raise mismatch("address", f"a path of 1 to {_MAX_PATH_BYTES} bytes", address)
+    is_list = scheme in ("ipv4", "ipv6")
+    hosts = rest if is_list or scheme == "dns" else address
+    if hosts.startswith("//"):
+        hosts = hosts[2:].partition("/")[2]
+    for host in hosts.split(",") if is_list else [hosts]:
+        found = _HOST_AND_PORT.fullmatch(host)
+        if found is None or not 1 <= int(found.group(1)) <= 65535:
+            raise mismatch("address", "HOST:PORT, [IPv6]:PORT, unix:PATH or unix-abstract:NAME with a port of 1 to 65535, and "
+                           "no http:// in front", address or "nothing")
 
 
 def is_loopback(address: str) -> bool:
@@ -55,8 +79,7 @@ def maker(module: Any, credentials: Optional[Any]) -> Callable[[str, List[Tuple[
 def options(address: str, retry: bool, max_message_bytes: int) -> List[Tuple[str, Any]]:
     """Of the channel. A connection that fails is tried again after a tenth of a second, at last about every second; one that
     is idle is not pinged."""
-    if not address:
-        raise mismatch("address", "host:port, dns: or unix: address", "nothing")
+    check_address(address)
     chosen: List[Tuple[str, Any]] = [
         ("grpc.max_send_message_length", max_message_bytes), ("grpc.max_receive_message_length", max_message_bytes),
         ("grpc.keepalive_time_ms", 30_000), ("grpc.keepalive_permit_without_calls", 0),

@@ -14,7 +14,7 @@
 #include <memory>
 #include <utility>
 
-#include "server/server_options.h"
+#include "common/address.h"
 
 namespace interlacer {
 namespace {
@@ -76,7 +76,7 @@ UniqueFd::~UniqueFd() {
 int UniqueFd::Release() { return std::exchange(fd_, -1); }
 
 StatusOr<ListeningSockets> ListeningSockets::Open(const std::string& address) {
-  INTERLACER_RETURN_IF_ERROR(CheckAddressForm(address));
+  INTERLACER_RETURN_IF_ERROR(CheckListenAddress(address));
   ListeningSockets result;
   Status status;
   if (address.starts_with(kPathScheme)) {

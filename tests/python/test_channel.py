@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import grpc
 import pytest
 from interlacer_client import Client, InterlacerError
-from interlacer_client.channel import is_loopback, proxy_for
+from interlacer_client.channel import check_address, is_loopback, proxy_for
 
 
 @pytest.mark.parametrize("address", [
@@ -37,9 +37,23 @@ def test_a_proxy_in_the_way_is_named_and_its_value_is_not(monkeypatch):
     assert proxy_for("robot.lab:1") == "" and proxy_for("dns:///robot.lab:1") == "" and proxy_for("robot:1") == "http_proxy"
 
 
-def test_an_address_is_needed():
-    with pytest.raises(InterlacerError, match="address"):
-        Client("")
+@pytest.mark.parametrize("address", [
+    "localhost:50051", "127.0.0.1:1", "robot-1.lab:65535", "my_host:1", "[::1]:58321", "[fe80::1%eth0]:1", "dns:robot:1",
+    "dns:///robot:1", "dns://8.8.8.8/robot:1", "ipv4:10.0.0.1:1", "ipv4:10.0.0.1:1,10.0.0.2:1", "ipv6:[::1]:1",
+    "unix:/run/a.sock", "unix:///run/a.sock", "unix-abstract:name"])
+def test_addresses_of_every_form_are_taken(address):
+    check_address(address)
+
+
+@pytest.mark.parametrize("address", [
+    "", "localhost", "localhost:", ":50051", "localhost:99999", "localhost:0", "localhost:00", "localhost:grpc", "localhost:-1",
+    "localhost:1 ", " localhost:1", "my host:1", "[::1]", "[::1]:", "::1:58321", "[localhost]:1", "[]:1", "http://127.0.0.1:1",
+    "https://a:1", "grpc://a:1", "dns:///robot", "dns://robot:1", "ipv4:10.0.0.1:1,10.0.0.2", "a:1,b:1", "user@host:1", "unix:",
+    "unix-abstract:", "unix:/" + "x" * 107])
+def test_addresses_that_grpc_would_read_in_its_own_way_are_refused(address):
+    with pytest.raises(InterlacerError, match="address") as caught:
+        Client(address)
+    assert (caught.value.reason, caught.value.field) == ("ARGUMENT_INVALID", "address")
 
 
 def test_credentials_encrypt_the_connection(tmp_path):

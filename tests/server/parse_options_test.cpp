@@ -216,6 +216,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadOptions{"NoHost", {"--model=m=/d", "--address=:50051"}, {}},
         BadOptions{"PortBeyondAll", {"--model=m=/d", "--address=localhost:65536"}, {}},
         BadOptions{"PortOfLetters", {"--model=m=/d", "--address=localhost:http"}, {}},
+        BadOptions{
+            "SchemeOfTheWeb", {"--model=m=/d", "--address=http://127.0.0.1:1", "--insecure"}, {}},
+        BadOptions{"BareIpv6", {"--model=m=/d", "--address=::1:50051", "--insecure"}, {}},
+        BadOptions{"BlankInHost", {"--model=m=/d", "--address=my host:1", "--insecure"}, {}},
         BadOptions{"NoPath", {"--model=m=/d", "--address=unix:"}, {}},
         BadOptions{"PathBeyondTheSystems",
                    {"--model=m=/d", "--address=unix:/" + std::string(107, 'x')},
@@ -280,6 +284,12 @@ TEST(Options, AFlagWithoutAValueIsNamed) {
     EXPECT_NE(message.find("insecure: expected true or false, got nothing"), std::string::npos)
         << message;
   }
+}
+
+TEST(Options, AnAddressOfTheWebIsRefusedForItsForm) {
+  const Status status =
+      ParseServerOptions({"--model=m=/d", "--address=http://127.0.0.1:1"}, {}).status();
+  EXPECT_NE(status.message().find("expected HOST:PORT"), std::string::npos) << status.message();
 }
 
 TEST(Options, AddressesOfEveryFormAreTaken) {
