@@ -1,11 +1,15 @@
 #include "robots/robot_draft.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <set>
 
 #include "common/file_io.h"
+#include "common/number_text.h"
 #include "common/transforms.h"
 #include "robots/forward_kinematics.h"
+#include "robots/joint_values.h"
 
 namespace interlacer {
 namespace {
@@ -116,6 +120,51 @@ Status MarkParts(const MakeRobotOptions& options, Robot* robot) {
   return Status::Ok();
 }
 
+/// Joints of robots make two turns at most.
+void NoteDegrees(const Robot& robot, std::vector<std::string>* notes) {
+  constexpr double kMostRad = 4 * std::numbers::pi;
+  std::string names;
+  double farthest = 0;
+  for (const RobotLink& link : robot.links) {
+    if (link.joint.type != JointType::kRevolute || !link.joint.limits) continue;
+    const JointLimits& limits = *link.joint.limits;
+    const double most = std::max(std::abs(limits.min), std::abs(limits.max));
+    if (most <= kMostRad) continue;
+    names += (names.empty() ? "" : ", ") + link.joint.name;
+    farthest = std::max(farthest, most);
+  }
+  if (names.empty()) return;
+  notes->push_back("limits up to " + NumberText(farthest) +
+                   " rad, beyond two turns: are those of " + names +
+                   " degrees? they must be radians");
+}
+
+/// The longest side of the box around the robot at rest.
+double LongestSideM(const Robot& robot) {
+  const std::vector<Transform> links = LinkPoses(robot, RestValues(robot));
+  Vec3d low = links.front().translation_m, high = low;
+  const auto add = [&](const Vec3d& point_m) {
+    for (int axis = 0; axis < 3; ++axis) {
+      low[axis] = std::min(low[axis], point_m[axis]);
+      high[axis] = std::max(high[axis], point_m[axis]);
+    }
+  };
+  for (const Transform& link : links) add(link.translation_m);
+  for (std::size_t i = 0; i < robot.surface.size(); ++i) {
+    const Vec3f& p = robot.surface.positions_m[i];
+    add(Apply(links[static_cast<std::size_t>(robot.surface.links[i])], {p[0], p[1], p[2]}));
+  }
+  return std::max({high[0] - low[0], high[1] - low[1], high[2] - low[2]});
+}
+
+void NoteMillimetres(const Robot& robot, std::vector<std::string>* notes) {
+  constexpr double kMostM = 10;
+  const double side_m = LongestSideM(robot);
+  if (side_m <= kMostM) return;
+  notes->push_back("the robot is " + NumberText(std::round(side_m)) +
+                   " m long at rest: are its lengths millimetres? they must be metres");
+}
+
 }  // namespace
 
 int RobotDraft::AddLink(RobotLink link, double rest_value) {
@@ -163,6 +212,8 @@ StatusOr<MadeRobot> FinishRobot(RobotDraft draft, const MakeRobotOptions& option
   root.parent_from_joint = Compose(options.world_from_base, root.parent_from_joint);
   if (!options.name.empty()) robot.name = options.name;
   INTERLACER_RETURN_IF_ERROR(ValidateRobot(robot));
+  NoteDegrees(robot, &draft.notes);
+  NoteMillimetres(robot, &draft.notes);
   return MadeRobot{std::move(robot), std::move(draft.notes)};
 }
 

@@ -33,7 +33,8 @@ bool WantsSurface(const MakeRobotOptions& options, const std::string& link_name,
 /// Draws the points of a link.
 void AddSurface(const SurfaceSampler& sampler, int link, Robot* robot);
 
-/// Mimic chains, columns, parts, base pose and name; a valid robot.
+/// Mimic chains, columns, parts, base pose and name; a valid robot. Notes limits that would be
+/// degrees and lengths that would be millimetres.
 StatusOr<MadeRobot> FinishRobot(RobotDraft draft, const MakeRobotOptions& options);
 
 /// "mesh FILE of link 'LINK': PROBLEM" at the file.

@@ -407,6 +407,22 @@ TEST(Urdf, LimitsReversedAreRefusedAndJointsWithoutRangeHeld) {
   EXPECT_THAT(made.notes, Contains(HasSubstr("'j' has no range")));
 }
 
+TEST(Urdf, LimitsInDegreesAndLengthsInMillimetresAreNoted) {
+  const TempFolder folder;
+  const auto arm = [](const std::string& origin, const std::string& limits) {
+    return Link("base", Box("0.2 0.2 0.2")) + Link("a", Box("0.2 0.2 0.2")) +
+           Joint("j", "revolute", "base", "a",
+                 "<origin xyz='" + origin + "'/><axis xyz='0 0 1'/><limit " + limits +
+                     " effort='1' velocity='1'/>");
+  };
+  EXPECT_THAT(Must(Make(folder, arm("0 0 9", "lower='-12.5' upper='12.5'"))).notes, IsEmpty());
+  EXPECT_THAT(
+      Must(Make(folder, arm("0 0 1", "lower='-170' upper='120'"))).notes,
+      ElementsAre(AllOf(HasSubstr("limits up to 170 rad"), HasSubstr("those of j degrees?"))));
+  EXPECT_THAT(Must(Make(folder, arm("0 0 60", "lower='-1' upper='1'"))).notes,
+              ElementsAre(HasSubstr("60 m long at rest: are its lengths millimetres?")));
+}
+
 TEST(Urdf, OtherFilesAreRefused) {
   const TempFolder folder;
   Write(folder.File("page.urdf"), "<html></html>");
