@@ -7,9 +7,9 @@
 ///                take no part
 /// The support is the mean height of the particles in the centimetre of height that holds the most
 /// of them; of several the lowest. What is more than 8 mm above it and no farther than 4 cm from
-/// its next one is one cluster (single linkage): half of that is the step between the pixels of a
-/// view of 64 x 64. A tilted table, and things that touch each other, are not understood.
-/// Order: clusters by their first particle, members ascending; deterministic. Pure function.
+/// its next one is one cluster (single linkage): pixels of a view of 64 x 64 lie 2 to 3 cm apart. A
+/// tilted table, and things that touch each other, are not understood. Order: clusters by their
+/// first particle, members ascending; deterministic. Pure function.
 
 #include <cstddef>
 #include <cstdint>
