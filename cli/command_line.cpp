@@ -105,6 +105,8 @@ int RunCommandLine(int argc, char** argv) {
   } catch (const CLI::RequiredError& error) {
     // --print-config also shows which required options are missing.
     if (!common.print_config) return RefuseUsage(app, error);
+  } catch (const CLI::ConfigError& error) {
+    return RefuseUsage(app, CLI::ConfigError(ConfigErrorText(app, error)));
   } catch (const CLI::ParseError& error) {
     return RefuseUsage(app, error);
   }

@@ -58,6 +58,7 @@ std::string ContentHint(Bytes data) {
         {"BM", "a BMP image"},
         {"GIF8", "a GIF image"},
         {"RIFF", "a WebP image or a film"},
+        {"\xff\xd8\xff", "a JPEG image"},
         {"\x76\x2f\x31\x01", "an EXR image"},
         {"<", "a web page or XML"},
         {"\x93NUMPY", "a NumPy array"}}) {
@@ -279,6 +280,9 @@ StatusOr<ImageSize> ReadJpegHeader(tjhandle handle, Bytes data) {
     return Undecodable(std::string("JPEG header cannot be read: ") + tjGetErrorStr2(handle));
   }
   if (size.width_px < 1 || size.height_px < 1) return Undecodable("JPEG without pixels");
+  if (colorspace == TJCS_CMYK || colorspace == TJCS_YCCK) {
+    return Undecodable("JPEG in the four inks of printing (CMYK): convert it to RGB");
+  }
   if (CountJpegScans(data) > kMaxJpegScans) {
     return Undecodable("JPEG with more than " + std::to_string(kMaxJpegScans) + " scans");
   }
@@ -359,6 +363,9 @@ StatusOr<RgbImage> DecodePngRgb(Bytes data, const ImageLimits& limits) {
 }
 
 StatusOr<DepthImage16> DecodePngDepth(Bytes data, double unit_m, const ImageLimits& limits) {
+  if (StartsWith(data, kJpegMagic)) {
+    return Undecodable("a JPEG image, whose 8 bits hold no depths: depth is a PNG of 16 bits");
+  }
   INTERLACER_ASSIGN_OR_RETURN(const PngHeader header, ReadPngHeader(data));
   INTERLACER_RETURN_IF_ERROR(CheckPngHeader(header, data, limits));
   const bool is_grey =

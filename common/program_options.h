@@ -6,6 +6,7 @@
 /// already: it is in no other header of this folder.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -54,6 +56,30 @@ inline void AddConfigFile(CLI::App* app, const std::string& help) {
   app->set_config("--config", "", help)->check(CLI::ExistingFile);
   app->config_formatter(std::make_shared<TomlConfig>());
   app->allow_config_extras(CLI::config_extras_mode::error);
+}
+
+inline bool HasOption(const CLI::App& app, const std::string& name) {
+  const std::function<bool(const CLI::App*)> every;
+  if (app.get_option_no_throw("--" + name) != nullptr) return true;
+  for (const CLI::App* const verb : app.get_subcommands(every)) {
+    if (HasOption(*verb, name)) return true;
+  }
+  return false;
+}
+
+/// What is wrong with the file of --config, with its name; a key with _ is told its option's name.
+inline std::string ConfigErrorText(const CLI::App& app, const CLI::ConfigError& error) {
+  constexpr std::string_view kNoOption = "INI was not able to parse ";  // of the library
+  std::string text = error.what();
+  if (text.starts_with(kNoOption)) {
+    const std::string key = text.substr(kNoOption.size());
+    text = key + " is no option";
+    std::string name = key.substr(key.rfind('.') + 1);
+    std::replace(name.begin(), name.end(), '_', '-');
+    if (HasOption(app, name)) text += "; it is called " + name;
+  }
+  const std::vector<std::string> files = app.get_config_ptr()->results();
+  return (files.empty() ? "" : files.back() + ": ") + text;
 }
 
 /// A line of a file for --config: the option's value and where it came from. What holds by default

@@ -64,21 +64,35 @@ std::string Joined(std::span<const std::string> names) {
   return list;
 }
 
+bool BeginsWithNumber(std::string_view line) {
+  return ParseCell(Trimmed(line.substr(0, line.find_first_of(",; \t")), " \t\""), "").ok();
+}
+
+/// The line of the names: the first that is no comment, or the comment before the numbers; none of
+/// an empty file.
+std::size_t HeaderLine(const std::vector<TextLine>& lines) {
+  std::size_t first = 0;
+  while (first < lines.size() && lines[first].text.front() == '#') ++first;
+  const bool is_comment =
+      first > 0 && (first == lines.size() || BeginsWithNumber(lines[first].text));
+  return is_comment ? first - 1 : first;
+}
+
 }  // namespace
 
 StatusOr<CsvTable> ParseCsv(std::string_view text) {
-  CsvTable csv;
-  char separator = ',';
   INTERLACER_ASSIGN_OR_RETURN(const auto lines, SplitLines(text, "text"));
-  for (const TextLine& line : lines) {
-    if (csv.column_names.empty()) {
-      const std::string_view header = Trimmed(line.text, "# ");
-      separator = SeparatorOf(header);
-      const auto names = SplitCells(header, separator);
-      csv.column_names.assign(names.begin(), names.end());
-      csv.table.column_count = static_cast<std::int64_t>(names.size());
-      continue;
-    }
+  if (lines.empty()) {
+    return Mismatch(reason::SCHEMA_INVALID, "line 1", "a header line", "an empty file");
+  }
+  const std::size_t header_line = HeaderLine(lines);
+  const std::string_view header = Trimmed(lines[header_line].text, "# ");
+  const char separator = SeparatorOf(header);
+  const auto names = SplitCells(header, separator);
+  CsvTable csv;
+  csv.column_names.assign(names.begin(), names.end());
+  csv.table.column_count = static_cast<std::int64_t>(names.size());
+  for (const TextLine& line : std::span(lines).subspan(header_line + 1)) {
     const std::string field = "line " + std::to_string(line.number);
     const std::vector<std::string_view> cells = SplitCells(line.text, separator);
     if (cells.size() != csv.column_names.size()) {
@@ -91,9 +105,6 @@ StatusOr<CsvTable> ParseCsv(std::string_view text) {
       csv.table.values.push_back(value);
     }
     ++csv.table.row_count;
-  }
-  if (csv.column_names.empty()) {
-    return Mismatch(reason::SCHEMA_INVALID, "line 1", "a header line", "an empty file");
   }
   return csv;
 }

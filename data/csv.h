@@ -4,10 +4,10 @@
 /// numbers, commas between.
 ///
 /// Tables that spreadsheets and numpy have written are read too: semicolons, tabs or blanks between
-/// where the header has no comma, quotes around names, `#` before the header, a mark of UTF-8,
-/// lines ending in CR LF or CR. Decimal commas and UTF-16 are named and refused. Errors:
-/// INVALID_ARGUMENT SCHEMA_INVALID with the line number; NOT_FINITE; ACTION_SHAPE for names. Pure,
-/// thread-safe.
+/// where the header has no comma, quotes around names, `#` before the header, comments of `#` above
+/// it, a mark of UTF-8, lines ending in CR LF or CR. Decimal commas and UTF-16 are named and
+/// refused. Errors: INVALID_ARGUMENT SCHEMA_INVALID with the line number; NOT_FINITE; ACTION_SHAPE
+/// for names. Pure, thread-safe.
 
 #include <span>
 #include <string>

@@ -225,6 +225,9 @@ Status FillOptions(const Flags& flags, ServerOptions* options) {
       return Invalid("model", "expected NAME=DIR, got \"" + model + "\"");
     }
     const std::string name = model.substr(0, equals);
+    if (model[equals - 1] == ' ' || model[equals + 1] == ' ') {
+      return Invalid("model", "expected NAME=DIR without blanks around =, got \"" + model + "\"");
+    }
     for (const auto& [known, dir] : options->models) {
       if (known == name) {
         return Invalid("model", "expected different names, got " + name + " for " + dir +
@@ -293,7 +296,7 @@ StatusOr<ParsedServerOptions> ParseServerOptions(
     parsed.text = std::string(kVersion) + "\n";
     return parsed;
   } catch (const CLI::ConfigError& error) {
-    return Invalid("config", error.what());
+    return Invalid("config", ConfigErrorText(app, error));
   } catch (const CLI::Error& error) {
     return Invalid(error.get_name(), error.what());
   }

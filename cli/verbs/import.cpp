@@ -179,7 +179,7 @@ void AddImport(CLI::App* app, VerbTable* verbs) {
                    "(docs/cli.md, Calibration)")
       ->check(CLI::ExistingFile);
   verb->add_option("--depth-unit", arguments->depth_unit_m,
-                   "Metres of one depth integer, where the format's own does not hold")
+                   "Metres of one depth integer, where the format's own does not hold; not for apc")
       ->check(AboveZero());
   verb->add_option("--no-depth-value", arguments->no_depth_value,
                    "Depth integer that means no measurement, beside 0 and 65535")

@@ -30,6 +30,11 @@ StatusOr<TensorHeader> ReadHeader(std::span<const std::uint8_t> bytes, const std
   if (bytes.size() < kLengthBytes) {
     return CheckpointInvalid(path, "at least 8 bytes", std::to_string(bytes.size()));
   }
+  // A file of safetensors begins with the length of its header, which is far below this text's.
+  constexpr std::string_view kPointer = "version ";  // https://git-lfs.github.com/spec/v1
+  if (std::memcmp(bytes.data(), kPointer.data(), kLengthBytes) == 0) {
+    return CheckpointInvalid(path, "weights", "a Git LFS pointer, which git lfs pull replaces");
+  }
   const std::uint64_t length = LengthOf(bytes);
   const std::uint64_t limit =
       std::min<std::uint64_t>(kMaxTensorHeaderBytes, bytes.size() - kLengthBytes);

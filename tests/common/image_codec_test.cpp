@@ -298,6 +298,24 @@ TEST(JpegTest, ProgressiveImagesOfAFewScansAreDecodedOfVeryManyRefused) {
   EXPECT_EQ(ReadJpegSize(ProgressiveJpeg(32)).status().reason(), "IMAGE_UNDECODABLE");
 }
 
+TEST(JpegTest, ImagesForPrintingSaySo) {
+  // Header of 8 x 8 pixels in four components, and the start of their scan.
+  const Bytes inks = {0xff, 0xd8, 0xff, 0xc0, 0,    20, 8, 0,    8,  0,    8,    4,    1,   0x11, 0,
+                      2,    0x11, 0,    3,    0x11, 0,  4, 0x11, 0,  0xff, 0xda, 0,    14,  4,    1,
+                      0,    2,    0,    3,    0,    4,  0, 0,    63, 0,    0,    0xff, 0xd9};
+  const Status status = DecodeJpegRgb(inks).status();
+  EXPECT_EQ(status.reason(), "IMAGE_UNDECODABLE");
+  EXPECT_NE(status.message().find("convert it to RGB"), std::string::npos) << status.message();
+}
+
+TEST(JpegTest, NoDepthIsOne) {
+  const Bytes jpeg = EncodeJpeg(RandomImage(8, 8), 90);
+  const Status status = DecodePngDepth(jpeg, 0.001).status();
+  EXPECT_EQ(status.reason(), "IMAGE_UNDECODABLE");
+  EXPECT_NE(status.message().find("a PNG of 16 bits"), std::string::npos) << status.message();
+  EXPECT_NE(DecodePngRgb(jpeg).status().message().find("a JPEG image"), std::string::npos);
+}
+
 TEST(ImageFileTest, OtherContentIsNamed) {
   const TempFolder folder;
   const std::string path = folder.File("picture.png");

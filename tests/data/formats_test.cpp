@@ -144,6 +144,7 @@ TEST(CsvTest, NamesTheLine) {
   EXPECT_EQ(ParseCsv("a\nx\n").status().reason(), "SCHEMA_INVALID");
   EXPECT_EQ(ParseCsv("a\nnan\n").status().reason(), "NOT_FINITE");
   EXPECT_FALSE(ParseCsv("").ok());
+  EXPECT_EQ(ParseCsv("# a\n")->column_names, std::vector<std::string>{"a"});
 }
 
 TEST(CsvTest, TablesOfSpreadsheetsAndNumpyAreRead) {
@@ -151,6 +152,7 @@ TEST(CsvTest, TablesOfSpreadsheetsAndNumpyAreRead) {
        {"\xEF\xBB\xBF"
         "a_rad,b_m\r\n1,2\r\n",
         "# a_rad,b_m\n1,2\n", "a_rad\tb_m\n1\t2\n", "# a_rad b_m\n1.0e+00  2.0e+00\n",
+        "# exported by a planner\na_rad,b_m\n1,2\n", "# by hand, twice\n# a_rad,b_m\n1,2\n",
         "a_rad;b_m\n1.0;2\n", "\"a_rad\",\"b_m\"\n\"1\",2\n", "a_rad,b_m\r+1,2\r"}) {
     const auto parsed = ParseCsv(text);
     ASSERT_TRUE(parsed.ok()) << text << parsed.status().ToString();

@@ -193,6 +193,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadOptions{"VariableLikeAPort", {"--model=m=/d"}, {{"INTERLACER_SERVER_REPORT", "3"}}},
         BadOptions{"VariableOfACommand", {"--model=m=/d"}, {{"INTERLACER_SERVER_HELP", "1"}}},
         BadOptions{"NoModel", {}, {}}, BadOptions{"ModelWithoutName", {"--model=/d"}, {}},
+        BadOptions{"BlanksAroundTheNamesEnd", {"--check-config", "--model=m = /d"}, {}},
         BadOptions{"NotANumber", {"--model=m=/d", "--max-queue=many"}, {}},
         BadOptions{"Zero", {"--model=m=/d", "--max-queue=0"}, {}},
         BadOptions{"BytesBelowZero", {"--model=m=/d", "--max-request-bytes=-1"}, {}},
@@ -243,6 +244,14 @@ TEST(Options, RefusalsSayWhatWasExpected) {
 TEST(Options, UnknownKeysOfTheFileAreErrors) {
   const std::string config = WriteConfig("model = [\"m=/d\"]\nmax-que = 1\n");
   EXPECT_EQ(ParseServerOptions({"--config", config}, {}).status().reason(), reason::CONFIG_INVALID);
+}
+
+TEST(Options, AKeyWithUnderscoresIsToldItsName) {
+  const std::string config = WriteConfig("model = [\"m=/d\"]\nmax_queue = 1\n");
+  const std::string message = ParseServerOptions({"--config", config}, {}).status().message();
+  EXPECT_NE(message.find("max_queue is no option; it is called max-queue"), std::string::npos)
+      << message;
+  EXPECT_NE(message.find(config), std::string::npos) << message;
 }
 
 TEST(Options, WholeNumbersAreDecimal) {

@@ -46,6 +46,8 @@ TEST_F(TensorHeaderTest, WhatIsNoHeaderIsRefused) {
     EXPECT_EQ(status.reason(), reason::CHECKPOINT_INVALID) << bytes;
     EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition) << bytes;
   }
+  Write("version https://git-lfs.github.com/spec/v1\noid sha256:aa\nsize 123\n");
+  EXPECT_THAT(ReadTensorMetadata(path_).status().message(), HasSubstr("git lfs pull"));
   const std::string number = R"({"__metadata__":{"optimizer_steps":12}})";
   Write(static_cast<char>(number.size()) + length.substr(1) + number);
   EXPECT_THAT(ReadTensorMetadata(path_).status().ToString(),
