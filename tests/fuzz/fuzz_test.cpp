@@ -4,16 +4,36 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
 #include "tests/fuzz/mutator.h"
 #include "tests/fuzz/targets.h"
+#include "tests/support/counted_memory.h"
 #include "tests/support/wire_requests.h"
 
 namespace interlacer::testing {
 namespace {
 
 constexpr int kRounds = 20'000;
+
+/// What an input of a few kilobytes may have at once, whatever it says of its own size.
+constexpr std::int64_t kMostBytes = 64 << 20;
+
+/// The most that is allocated at once from here on. A sanitizer has an operator new of its own, and
+/// a limit.
+class AllocatedPeak {
+ public:
+#if INTERLACER_COUNTS_MEMORY
+  AllocatedPeak() : before_(of_all.held) { of_all.peak = before_; }
+  std::int64_t bytes() const { return of_all.peak - before_; }
+
+ private:
+  const std::int64_t before_;
+#else
+  std::int64_t bytes() const { return 0; }
+#endif
+};
 
 std::uint32_t Seed() { return static_cast<std::uint32_t>(GTEST_FLAG_GET(random_seed)); }
 
@@ -26,7 +46,9 @@ void DamageSeedsOf(const std::string& name) {
     for (; round < kRounds && !::testing::Test::HasFailure(); ++round) {
       const std::string bytes =
           mutator.Bytes(target.seeds[static_cast<std::size_t>(round) % target.seeds.size()]);
+      const AllocatedPeak peak;
       taken += target.check(bytes) ? 1 : 0;
+      EXPECT_LE(peak.bytes(), kMostBytes) << "of " << bytes.size() << " bytes, round " << round;
     }
     // Most damage is refused, some is harmless; otherwise it is not where the checks are.
     EXPECT_GT(taken, 0) << round;
@@ -45,7 +67,9 @@ TEST(Fuzz, FieldsOfARequest) {
   for (int round = 0; round < kRounds && !HasFailure(); ++round) {
     v1::PredictRolloutRequest request = seeds[round % 2];
     mutator.Message(&request);
+    const AllocatedPeak peak;
     accepted += Admit(request) ? 1 : 0;
+    EXPECT_LE(peak.bytes(), kMostBytes) << "round " << round;
   }
   EXPECT_GT(accepted, kRounds / 20);
   EXPECT_LT(accepted, kRounds * 19 / 20);

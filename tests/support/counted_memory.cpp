@@ -4,10 +4,6 @@
 #include <c10/core/impl/alloc_cpu.h>
 #include <malloc.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <new>
-
 namespace interlacer::testing {
 namespace {
 
@@ -39,8 +35,6 @@ class CountingAllocator : public c10::Allocator {
 
 }  // namespace
 
-constinit Tally of_tensors, of_all;
-
 void CountAllocations() {
   static CountingAllocator* const counting = [] {
     auto* made = new CountingAllocator;
@@ -51,20 +45,3 @@ void CountAllocations() {
 }
 
 }  // namespace interlacer::testing
-
-// The library's own arrays are standard vectors, which these count.
-
-void* operator new(std::size_t size) {
-  void* const block = std::malloc(std::max<std::size_t>(size, 1));
-  if (block == nullptr) throw std::bad_alloc();
-  interlacer::testing::of_all.Add(static_cast<std::int64_t>(malloc_usable_size(block)));
-  return block;
-}
-
-void operator delete(void* block) noexcept {
-  if (block == nullptr) return;
-  interlacer::testing::of_all.Remove(static_cast<std::int64_t>(malloc_usable_size(block)));
-  std::free(block);
-}
-
-void operator delete(void* block, std::size_t) noexcept { operator delete(block); }

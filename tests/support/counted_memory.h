@@ -1,7 +1,7 @@
 #pragma once
 
 /// Bytes that a test program has allocated, and the most that it had: by LibTorch's allocator in
-/// host memory, and by it and operator new. Link counted_memory.cpp, which replaces operator new; a
+/// host memory, and by it and operator new. Link counted_new.cpp, which replaces operator new; a
 /// sanitizer has one of its own, so not with it. Memory of an alignment above operator new's own is
 /// not counted. Thread-safe.
 
@@ -25,7 +25,8 @@ struct Tally {
 /// Of LibTorch's allocator, and of it and operator new.
 extern constinit Tally of_tensors, of_all;
 
-/// Counts LibTorch's from here on, for the rest of the process: tensors may outlive any scope.
+/// Counts LibTorch's from here on, for the rest of the process: tensors may outlive any scope. Link
+/// counted_memory.cpp too.
 void CountAllocations();
 
 }  // namespace interlacer::testing
