@@ -29,12 +29,11 @@ std::string Base64Of(const std::vector<T>& values) {
   return Base64({reinterpret_cast<const std::uint8_t*>(values.data()), values.size() * sizeof(T)});
 }
 
-/// Integers for positions in a box.
+/// Integers for finite positions in a box.
 class Grid {
  public:
   void Cover(std::span<const float> positions_m) {
     for (std::size_t i = 0; i < positions_m.size(); ++i) {
-      if (!std::isfinite(positions_m[i])) continue;
       low_m_[i % 3] = std::min<double>(low_m_[i % 3], positions_m[i]);
       high_m_[i % 3] = std::max<double>(high_m_[i % 3], positions_m[i]);
     }
@@ -45,7 +44,7 @@ class Grid {
     for (std::size_t i = 0; i < positions_m.size(); ++i) {
       const double step_m = StepM(i % 3);
       const double code = step_m > 0 ? std::round((positions_m[i] - low_m_[i % 3]) / step_m) : 0;
-      codes.push_back(code >= 0 ? static_cast<std::uint16_t>(std::min(code, kMaxCode)) : 0);
+      codes.push_back(static_cast<std::uint16_t>(std::clamp(code, 0.0, kMaxCode)));
     }
     return Base64Of(codes);
   }
@@ -57,13 +56,28 @@ class Grid {
   std::array<double, 3> low_m_{kFar, kFar, kFar}, high_m_{-kFar, -kFar, -kFar};
 };
 
-/// Every `stride`-th row of [n,width].
+/// Of every `stride`-th particle those that are finite at all steps: others have no place.
+std::vector<std::size_t> ShownParticles(const SceneView& scene, std::size_t stride) {
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < scene.predicted_m.front().size() / 3; i += stride) {
+    const bool is_finite = std::all_of(
+        scene.predicted_m.begin(), scene.predicted_m.end(), [i](const std::vector<float>& step_m) {
+          return std::isfinite(step_m[3 * i]) && std::isfinite(step_m[3 * i + 1]) &&
+                 std::isfinite(step_m[3 * i + 2]);
+        });
+    if (is_finite) shown.push_back(i);
+  }
+  return shown;
+}
+
+/// Some rows of [n,width].
 template <typename T>
-std::vector<T> EveryNth(const std::vector<T>& rows, std::size_t width, std::size_t stride) {
+std::vector<T> Rows(const std::vector<T>& all, std::size_t width,
+                    std::span<const std::size_t> rows) {
   std::vector<T> kept;
-  kept.reserve(rows.size() / stride + width);
-  for (std::size_t row = 0; row * width < rows.size(); row += stride) {
-    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(row * width);
+  kept.reserve(rows.size() * width);
+  for (const std::size_t row : rows) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(row * width);
     kept.insert(kept.end(), begin, begin + static_cast<std::ptrdiff_t>(width));
   }
   return kept;
@@ -104,7 +118,7 @@ std::vector<std::uint16_t> BodyCodes(std::span<const std::int32_t> bodies) {
 }
 
 /// [steps - 1][bodies] rows of [R|t] that carry a body from the start to a step.
-Json MotionJson(const CarriedParticles& carried, std::size_t stride) {
+Json MotionJson(const CarriedParticles& carried, std::span<const std::size_t> shown) {
   const BodyMotion& motion = carried.motion;
   std::vector<float> matrices;
   for (const std::vector<Transform>& poses : motion.later) {
@@ -117,7 +131,7 @@ Json MotionJson(const CarriedParticles& carried, std::size_t stride) {
           {"step_count", motion.later.size()},
           {"body_count", motion.start.size()},
           {"carry", Base64Of(matrices)},
-          {"bodies", Base64Of(BodyCodes(EveryNth(carried.bodies, 1, stride)))}};
+          {"bodies", Base64Of(BodyCodes(Rows(carried.bodies, 1, shown)))}};
 }
 
 /// The robot's surface where it was seen; the first points of a link lie evenly over it.
@@ -160,17 +174,17 @@ Json CameraJson(const std::string& name, const Camera& camera) {
           {"world_from_camera", std::vector<double>(m.begin(), m.begin() + 12)}};
 }
 
-Json ParticlesJson(const SceneView& scene, std::size_t stride) {
+Json ParticlesJson(const SceneView& scene, std::span<const std::size_t> shown) {
   Grid grid;
   std::vector<std::vector<float>> kept_m;
   for (const std::vector<float>& positions_m : scene.predicted_m) {
-    grid.Cover(kept_m.emplace_back(EveryNth(positions_m, 3, stride)));
+    grid.Cover(kept_m.emplace_back(Rows(positions_m, 3, shown)));
   }
   Json positions = Json::array();
   for (const std::vector<float>& positions_m : kept_m)
     positions.push_back(grid.Encode(positions_m));
   return {{"size_m", DiscSizeM(kept_m.front())},
-          {"colors", Base64Of(EveryNth(scene.colors_rgb8, 3, stride))},
+          {"colors", Base64Of(Rows(scene.colors_rgb8, 3, shown))},
           {"grid", grid.ToJson()},
           {"positions", std::move(positions)}};
 }
@@ -249,6 +263,8 @@ std::string SceneViewData(const SceneView& scene) {
   const std::size_t room = (kMaxBytes - other_bytes) / particle_bytes;
   if (room == 0) return "";
   const std::size_t stride = (count + room - 1) / room;
+  const std::vector<std::size_t> shown = ShownParticles(scene, stride);
+  if (shown.empty()) return "";
 
   Json json = {{"schema", kViewSchema},
                {"schema_version", kViewSchemaVersion},
@@ -256,11 +272,11 @@ std::string SceneViewData(const SceneView& scene) {
                {"stride", stride},
                {"step_duration_s", scene.step_duration_s},
                {"workspace", {{"low_m", scene.workspace.min_m}, {"high_m", scene.workspace.max_m}}},
-               {"particles", ParticlesJson(scene, stride)},
+               {"particles", ParticlesJson(scene, shown)},
                {"motions", Json::array()},
                {"cameras", Json::array()}};
   for (std::size_t i = 0; i < scene.carried.size(); ++i) {
-    json["motions"].push_back(MotionJson(scene.carried[i], stride));
+    json["motions"].push_back(MotionJson(scene.carried[i], shown));
     const BodyMotion& motion = scene.carried[i].motion;
     if (!json.contains("robot") && motion.robot && motion.robot->surface.size() > 0) {
       json["robot"] = RobotJson(motion, i);

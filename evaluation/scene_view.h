@@ -4,7 +4,8 @@
 /// need no model, the robot's surface and the cameras, by step.
 ///
 /// Positions are 16-bit integers on a grid over the box of all of them, so they are off by at most
-/// half of a 65535th of its sides; colours have 8 bits. What rigid bodies carry is sent as the body
+/// half of a 65535th of its sides; colours have 8 bits. Particles that are not finite at some step
+/// are left out. What rigid bodies carry is sent as the body
 /// of each particle and a matrix of each body and step, whatever the number of particles. Of more
 /// particles than kMaxSceneViewBytes of text hold, every k-th is shown and the page says so.
 /// World frame, metres. The page needs evaluation/scene_view.js as its script (PageHtml). The same
@@ -36,7 +37,8 @@ struct SceneView {
   std::vector<std::pair<std::string, Camera>> cameras;
 };
 
-/// JSON; empty where there are no particles, or where motions alone are too much for a page.
+/// JSON; empty where there are no particles to show, or where motions alone are too much for a
+/// page.
 std::string SceneViewData(const SceneView& scene);
 
 /// A section with such data, which may come from a file `origin`; `of_text` says whose it is.

@@ -21,15 +21,15 @@
     for (let i = 0; i < codes.length; ++i) positions[i] = grid.low_m[i % 3] + codes[i] * grid.step_m[i % 3];
     return positions;
   };
-  // Bodies of particles: 65535 stands still, of 65534 the motion is unknown.
-  const UNKNOWN = 65534, AWAY_M = 1e6;  // beyond what is drawn
+  // Bodies of particles: 65535 stands still, of 65534 the motion is unknown: such are not drawn.
+  const UNKNOWN = 65534;
+  const known = (rows, width, bodies) => rows.filter((_, i) => bodies[Math.floor(i / width)] !== UNKNOWN);
   // What rigid bodies carry: `carry` has rows of [R|t] for each step after 0 and each body.
   const carried = (start, bodies, motion, step) => {
     if (step > motion.step_count) return null;
     const out = start.slice(), m = motion.matrices, first = (step - 1) * motion.body_count;
     for (let i = 0; i < bodies.length; ++i) {
-      if (bodies[i] === UNKNOWN) out.fill(AWAY_M, 3 * i, 3 * i + 3);
-      if (step === 0 || bodies[i] >= UNKNOWN) continue;
+      if (step === 0 || bodies[i] > UNKNOWN) continue;
       const at = 12 * (first + bodies[i]), k = 3 * i, x = start[k], y = start[k + 1], z = start[k + 2];
       for (let row = 0; row < 3; ++row) {
         const r = at + 4 * row;
@@ -62,9 +62,10 @@
   addLayer('prediction', null, true, particleColors, predictedAt, particles.size_m);
   for (const motion of scene.motions) {
     motion.matrices = floatsOf(motion.carry);
-    const bodies = shortsOf(motion.bodies), tint = TINTS[motion.name];
-    addLayer(motion.name, tint, false, mixed(particleColors, tint, TINT_SHARE),
-             (step) => carried(predictedAt(0), bodies, motion, step), particles.size_m);
+    const all = shortsOf(motion.bodies), tint = TINTS[motion.name];
+    const bodies = known(all, 1, all), start = known(predictedAt(0), 3, all);
+    addLayer(motion.name, tint, false, mixed(known(particleColors, 3, all), tint, TINT_SHARE),
+             (step) => carried(start, bodies, motion, step), particles.size_m);
   }
   if (scene.robot) {
     const start = positionsOf(scene.robot.positions, scene.robot.grid), links = shortsOf(scene.robot.links);

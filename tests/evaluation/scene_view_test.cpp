@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
+#include <utility>
 
 #include "common/json.h"
 #include "evaluation/html.h"
@@ -121,6 +124,28 @@ TEST(SceneView, ParticlesWithoutExtentStayWhereTheyAre) {
   const nlohmann::json data = DataOf(SceneViewHtml(scene));
   EXPECT_EQ(Positions(data["particles"]["positions"][1], data["particles"]["grid"]),
             scene.predicted_m[0]);
+}
+
+TEST(SceneView, AParticleThatIsNotFiniteAtSomeStepIsLeftOut) {
+  SceneView scene = Scattered(4, 2);
+  scene.carried.push_back(Sliding(4, 2));
+  const SceneView whole = scene;
+  scene.predicted_m[1][3] = std::numeric_limits<float>::quiet_NaN();
+  scene.predicted_m[0][11] = std::numeric_limits<float>::infinity();
+  const nlohmann::json data = DataOf(SceneViewHtml(scene));
+  const nlohmann::json& particles = data["particles"];
+  // Of particles 0 to 3 those in the middle and at the end are gone, at every step and everywhere.
+  for (std::size_t step = 0; step < 2; ++step) {
+    const auto read_m = Positions(particles["positions"][step], particles["grid"]);
+    ASSERT_EQ(read_m.size(), 6u);
+    for (const auto& [row, particle] : {std::pair{0, 0}, std::pair{1, 2}}) {
+      EXPECT_NEAR(read_m[3 * row], whole.predicted_m[step][3 * particle], 1e-4);
+    }
+  }
+  EXPECT_EQ(Numbers<std::uint8_t>(particles["colors"]).size(), 6u);
+  EXPECT_THAT(Numbers<std::uint16_t>(data["motions"][0]["bodies"]), ElementsAre(1, 65535));
+  for (float& position_m : scene.predicted_m[1]) position_m = std::nanf("");
+  EXPECT_EQ(SceneViewHtml(scene), "");
 }
 
 TEST(SceneView, MatricesCarryWhatBodiesCarry) {
