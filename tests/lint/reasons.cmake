@@ -1,6 +1,10 @@
 # cmake -DROOT=<tree> -P reasons.cmake: names reasons of common/error_reasons.h that docs/reasons.md does not explain, and words
 # there that are no reasons.
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/top_folders.cmake)
+
+file(GLOB lists "${ROOT}/common/error_reasons.h" "${ROOT}/docs/reasons.md")
+refuse_no_files(${lists})
 
 file(READ "${ROOT}/common/error_reasons.h" text)
 string(REGEX MATCHALL "X\\([A-Z_]+\\)" reasons "${text}")

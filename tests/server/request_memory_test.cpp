@@ -98,7 +98,7 @@ TEST_F(RequestMemoryTest, OfARefusedRequestNothingIsHeld) {
 TEST(UnreadAnswers, OfMethodsThatAskNoDeviceEndAfterTheTimeOfSlowReaders) {
   auto fixture = ServingServer(TestServerOptions({.slow_reader_timeout_s = 0.2}));
   RawHttp2 client(fixture->server->port(), /*initial_window=*/0);
-  for (const char* method : {"GetServerInfo", "GetModelMetadata", "GetStatistics", "DeleteScene"}) {
+  for (const char* method : {"GetServerInfo", "GetModelMetadata", "GetStatistics"}) {
     const std::uint32_t call = client.Open(std::string(kServicePath) + method);
     client.Data(call, MessagePrefix(0), true);
     EXPECT_TRUE(client.ReadUntil([&] {
