@@ -183,7 +183,7 @@ TEST_F(ExperimentPlanTest, MakesAWholeStudyAndGoesOnWhereItWasInterrupted) {
   repeat[9] = "none-1";
   repeat[11] = folder_.File("choices.json");
   std::ofstream(repeat[11]) << R"([{"variant": "none", "model": {}, "trial": 0}])";
-  EXPECT_THAT(RunVerb(repeat).err, HasSubstr("got none of its trials"));
+  EXPECT_THAT(RunVerb(repeat).err, HasSubstr("got none of the trials of grf_exact"));
 
   EXPECT_THAT(page, ::testing::Not(HasSubstr("relations reproduced")))
       << "the claims are what is judged";
