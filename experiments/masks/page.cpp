@@ -72,6 +72,14 @@ std::vector<MaskClaim> ClaimsOf(const nlohmann::ordered_json& page) {
   return claims;
 }
 
+/// Empty where no page was measured so.
+std::string QuickText(const std::vector<nlohmann::ordered_json>& pages) {
+  const bool has_quick = std::any_of(pages.begin(), pages.end(), [](const auto& page) {
+    return page.at("quick").template get<bool>();
+  });
+  return has_quick ? kQuickText : "";
+}
+
 }  // namespace
 
 std::string CountText(const std::vector<MaskClaim>& claims) {
@@ -158,9 +166,7 @@ std::string PointsToCsv(const PointTable& points) {
 std::string MaskOverviewHtml(const std::vector<nlohmann::ordered_json>& pages) {
   std::string body;
   std::vector<MaskClaim> all;
-  bool has_quick = false;
   for (const auto& page : pages) {
-    has_quick = has_quick || page.at("quick").get<bool>();
     const std::vector<MaskClaim> claims = ClaimsOf(page);
     all.insert(all.end(), claims.begin(), claims.end());
     const auto name = page.at("page").get<std::string>();
@@ -170,14 +176,14 @@ std::string MaskOverviewHtml(const std::vector<nlohmann::ordered_json>& pages) {
                                       (page.at("quick").get<bool>() ? " Tiny sizes." : "")) +
                             ClaimsHtml(claims));
   }
-  return PageHtml("Masks: the papers' statements, measured",
-                  (has_quick ? kQuickText : "") + CountText(all), body);
+  return PageHtml("Masks: the papers' statements, measured", QuickText(pages) + CountText(all),
+                  body);
 }
 
 std::string ClaimsToText(const std::vector<nlohmann::ordered_json>& pages) {
-  std::string text;
+  std::string text = QuickText(pages);
+  if (!text.empty()) text += "\n";
   for (const auto& page : pages) {
-    if (page.at("quick").get<bool>()) text += std::string(kQuickText) + "\n";
     text += page.at("page").get<std::string>() + ": " + page.at("title").get<std::string>() + "\n";
     for (const MaskClaim& claim : FailuresFirst(ClaimsOf(page))) {
       char verdict[32];
