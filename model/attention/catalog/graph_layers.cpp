@@ -396,16 +396,15 @@ class DynamicWalks : public Mechanism {
                                  std::sqrt(static_cast<double>(inputs.width()));
     const torch::Tensor rows = RowsOf(*graph.pattern);
     // No walk goes to padding.
-    const torch::Tensor edges = graph.weights.to(logits.scalar_type()) *
-                                inputs.KeyMask()
-                                    .expand({inputs.batch(), inputs.heads(), length, 1})
-                                    .reshape({-1, length})
-                                    .index_select(1, ColumnsOf(*graph.pattern));
-    const torch::Tensor is_out = edges == 0;
+    const torch::Tensor kept = inputs.KeyMask()
+                                   .expand({inputs.batch(), inputs.heads(), length, 1})
+                                   .reshape({-1, length})
+                                   .index_select(1, ColumnsOf(*graph.pattern));
+    const torch::Tensor edges = graph.weights.to(logits.scalar_type()) * kept;
     const torch::Tensor largest =
-        RowMaxima(*graph.pattern, logits.masked_fill(is_out, -1e30), -1e29);
+        RowMaxima(*graph.pattern, logits.masked_fill(edges == 0, -1e30), -1e29);
     const torch::Tensor weights =
-        at::exp((logits - largest.index_select(1, rows)).masked_fill(is_out, 0)) * edges;
+        WeightedExponentials(logits - largest.index_select(1, rows), edges, kept);
     const torch::Tensor sums = at::zeros_like(largest).index_add(1, rows, weights);
     return {graph.pattern, Normalised(weights, sums.index_select(1, rows))};
   }

@@ -48,6 +48,14 @@ torch::Tensor SumsOfPairs(const torch::Tensor& weights, const torch::Tensor& v,
       .reshape({v.size(0), v.size(1), pattern->rows, -1});
 }
 
+/// In place of logits that are out, below all that are in.
+constexpr double kOfPairsOut = -1e30;
+
+/// The largest logits of rows, and 0 of rows whose pairs are all out.
+torch::Tensor OrZero(const torch::Tensor& largest) {
+  return largest.masked_fill(largest <= kOfPairsOut, 0);
+}
+
 /// delta of weights that are divided by exp(largest): beyond e^80 of them nothing is left of a row.
 torch::Tensor DeltaOfShifted(double delta, const torch::Tensor& largest) {
   return delta * at::exp((-largest).clamp_max(80));
@@ -64,8 +72,8 @@ ShiftedWeights WeightsOfLogits(const torch::Tensor& logits, const AttentionInput
   const torch::Tensor weight = mask.defined() ? mask * kept : kept;
   const torch::Tensor is_out = (weight == 0).expand_as(logits);
   const torch::Tensor largest =
-      at::amax(logits.detach().masked_fill(is_out, -1e30), {3}, true).clamp_min(-1e29);
-  return {at::exp((logits - largest).masked_fill(is_out, 0)) * weight, largest};
+      OrZero(at::amax(logits.detach().masked_fill(is_out, kOfPairsOut), {3}, true));
+  return {WeightedExponentials(logits - largest, weight, kept), largest};
 }
 
 /// Features of tokens times entries of the mask's factor: row i holds, for every entry (i,l) and
@@ -121,6 +129,14 @@ torch::Tensor Normalised(const torch::Tensor& numerator, const torch::Tensor& su
   const torch::Tensor is_zero = denominator == 0;
   // The division by 1 keeps the gradient of such rows finite.
   return (numerator / denominator.masked_fill(is_zero, 1)).masked_fill(is_zero, 0);
+}
+
+torch::Tensor WeightedExponentials(const torch::Tensor& shifted, const torch::Tensor& weight,
+                                   const torch::Tensor& kept) {
+  if (!weight.requires_grad()) return at::exp(shifted.masked_fill(weight == 0, 0)) * weight;
+  // Half of the logarithms that the type has above 1: the rest is for other factors of a gradient.
+  const double most = shifted.scalar_type() == at::kFloat ? 44 : 354;
+  return at::exp(shifted.masked_fill(kept == 0, 0).clamp_max(most)) * weight;
 }
 
 torch::Tensor AttendByWeights(const torch::Tensor& weights, const torch::Tensor& v, double delta) {
@@ -192,11 +208,11 @@ torch::Tensor AttendPairLogits(const torch::Tensor& logits, const AttentionInput
                                  .expand({inputs.batch(), inputs.heads(), pattern.entry_count()})
                                  .reshape({inputs.batch() * inputs.heads(), pattern.entry_count()});
   const torch::Tensor weight = OfEveryBatch(pairs.values, inputs.batch(), inputs.heads()) * kept;
-  const torch::Tensor is_out = weight == 0;
-  const torch::Tensor largest = RowMaxima(pattern, logits.masked_fill(is_out, -1e30), -1e29);
+  const torch::Tensor largest =
+      OrZero(RowMaxima(pattern, logits.masked_fill(weight == 0, kOfPairsOut), kOfPairsOut));
   const torch::Tensor shifted = logits - at::index_select(largest, 1, RowsOf(pattern));
   const torch::Tensor sums =
-      SumsOfPairs(at::exp(shifted.masked_fill(is_out, 0)) * weight, inputs.v, pairs.pattern);
+      SumsOfPairs(WeightedExponentials(shifted, weight, kept), inputs.v, pairs.pattern);
   if (delta == 0) return NormalisedByLast(sums, 0);
   const torch::Tensor row_delta = DeltaOfShifted(
       delta, largest.detach().reshape({inputs.batch(), inputs.heads(), pattern.rows, 1}));

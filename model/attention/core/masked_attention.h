@@ -26,6 +26,11 @@ inline constexpr std::int64_t kTileColumns = 256;
 torch::Tensor Normalised(const torch::Tensor& numerator, const torch::Tensor& denominator,
                          double delta = 0);
 
+/// weight exp(shifted), where shifted is at most 0 for pairs of a weight that is not 0. It is any
+/// logit for others: exp of it, cut far below overflow, is the gradient to their weight, but where
+/// `kept` is 0, which is padding.
+torch::Tensor WeightedExponentials(const torch::Tensor& shifted, const torch::Tensor& weight,
+                                   const torch::Tensor& kept);
 /// Weights [B,H,L,L], not yet normalised.
 torch::Tensor AttendByWeights(const torch::Tensor& weights, const torch::Tensor& v,
                               double delta = 0);

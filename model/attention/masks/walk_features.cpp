@@ -172,6 +172,8 @@ WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options, Le
 WalkTerms EnumeratedTerms(const Graph& graph, int hops) {
   const SparsePattern& pattern = *graph.pattern;
   const double* weight = graph.weights.const_data_ptr<double>();
+  // A gradient takes walks over weights of 0 too, each of which may grow.
+  const bool skips_zeros = !graph.weights.requires_grad();
   const auto n = static_cast<std::size_t>(graph.size());
   const auto width = static_cast<std::size_t>(hops) + 1;
   RequireLoads(n * width, hops);  // every token reaches itself
@@ -193,7 +195,7 @@ WalkTerms EnumeratedTerms(const Graph& graph, int hops) {
       for (std::size_t r = 0; r < known; ++r) {
         const std::int64_t at = reached[r];
         const double load = of_row[at * width + t];
-        if (load == 0) continue;
+        if (load == 0 && skips_zeros) continue;
         for (std::int64_t e = pattern.offsets[at]; e < pattern.offsets[at + 1]; ++e) {
           reach(pattern.indices[e]);
           of_row[pattern.indices[e] * width + t + 1] += load * weight[e];

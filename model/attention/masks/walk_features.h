@@ -55,7 +55,8 @@ WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options);
 /// Independent walks of another law of lengths; loads are divided by the probability of as many
 /// hops. Of `options`: walk_count, max_hops, seed, ensemble.
 WalkTerms SampledTerms(const Graph& graph, const WalkSamplerOptions& options, LengthLaw law);
-/// Powers W^0 ... W^hops, entry by entry.
+/// Powers W^0 ... W^hops, entry by entry. With a gradient to weights also entries that are 0
+/// because a weight is.
 WalkTerms EnumeratedTerms(const Graph& graph, int hops);
 /// The graph with weights (1 - p) / d, by which every walk has load 1.
 Graph WithoutImportanceWeights(const Graph& graph, double halt_probability);
