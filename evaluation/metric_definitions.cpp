@@ -87,6 +87,7 @@ Json MetricDefinitions() {
       {"definition",
        "half the sum of the mean distances from seen particles to the nearest true point and "
        "from true points to the nearest seen particle, in metres"},
+      {"particles", "of the subject; of copy_last those of step 0"},
       {"true_points", "valid depth pixels of the camera inside the workspace"},
       {"seen",
        "projects into the image at most 0.02 m behind the z-buffer of all particles, "

@@ -1,6 +1,7 @@
 #include "data/importers/pose_keys.h"
 
 #include <cstddef>
+#include <cstdlib>
 #include <utility>
 
 namespace interlacer {
@@ -39,7 +40,10 @@ long KeyOf(KeyRule rule, const FramePair& pair, long smallest, long first_key) {
 /// Keys and numbers without a gap, as many of each: one may count from 1 and the other from 0.
 bool MayBeShifted(const FramePairs& images, const std::map<int, Transform>& poses) {
   const std::size_t count = images.pairs.size();
-  return count > 0 && count == poses.size() && images.unpaired.empty() &&
+  if (count == 0 || count != poses.size()) return false;
+  const long first_key = poses.begin()->first;
+  return (first_key == 1 || std::abs(first_key - images.smallest_number) == 1) &&
+         images.unpaired.empty() &&
          images.pairs.back().number - images.pairs.front().number + 1 == static_cast<long>(count) &&
          poses.rbegin()->first - poses.begin()->first + 1 == static_cast<long>(count);
 }
