@@ -148,11 +148,13 @@ StatusOr<OpenedScene> Open(Predictor* predictor, StepChanges changes, const Scen
                      input.workspace.value_or(predictor->metadata().workspace),
                      NewestCaptureTimeNs(input),
                      input.history_actions,
-                     cli::ColumnsOfScene(input, predictor->metadata()),
+                     {},
                      changes};
   auto scene = predictor->Lift(input);
   if (!scene.ok()) return OfRequest(scene.status());
   opened.scene = *std::move(scene);
+  // Of a robot that the predictor has checked.
+  opened.columns = cli::ColumnsOfScene(input, predictor->metadata());
   return opened;
 }
 

@@ -79,10 +79,12 @@ ViewChange WithDepthFactor(double factor) {
 std::string OrPoses(double factor) {
   for (const double times : {10.0, 100.0, 1000.0}) {
     const std::string text = NumberText(times);
-    if (std::abs(factor - times) < 0.01 * times)
+    if (std::abs(factor / times - 1) < 0.01) {
       return ", or are the poses " + text + " times too far apart";
-    if (std::abs(factor * times - 1) < 0.01)
+    }
+    if (std::abs(factor * times - 1) < 0.01) {
       return ", or are the poses " + text + " times too close together";
+    }
   }
   return "";
 }
