@@ -38,6 +38,10 @@ struct SparseFactors {
   MaskPairs left, right;
 };
 
+/// x, and 0 where |x| is at most `noise`, so that rows without weight stay 0 in products that
+/// round. The gradient is that of x all the same: what is 0 may grow.
+torch::Tensor WithoutNoise(const torch::Tensor& x, const torch::Tensor& noise);
+
 class Mask {
  public:
   virtual ~Mask() = default;

@@ -159,7 +159,7 @@ torch::Tensor CentroidProduct(const CentroidLevels& levels, const torch::Tensor&
     noise.index_add_(1, tokens, of_groups.index_select(1, slots.div(depth, "floor")));
   }
   // What is below the rounding of the transforms is zero: a row without weight stays so.
-  return noise.defined() ? out.masked_fill(out.detach().abs() <= noise, 0) : out;
+  return noise.defined() ? WithoutNoise(out, noise) : out;
 }
 
 /// Numbers of hops from a token down to the deepest below it.

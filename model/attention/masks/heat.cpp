@@ -169,7 +169,7 @@ class HeatMask : public Mask {
     if (operator_->method == HeatMethod::kChebyshev) {
       // What is below the polynomials' error is zero: a row without weight stays so.
       const torch::Tensor noise = scaled.detach().norm(2, {1}, true) * (2 * kChebyshevTolerance);
-      product = product.masked_fill(product.detach().abs() <= noise, 0);
+      product = WithoutNoise(product, noise);
     }
     return (product * (factor_ * left_.reshape({1, -1, 1}))).to(x.scalar_type());
   }
@@ -232,7 +232,7 @@ class GridHeatMask : public Mask {
     // What is below the rounding of the transforms is zero: a row without weight stays so.
     const torch::Tensor noise = x.detach().to(at::kDouble).norm(2, {1}, true) *
                                 (16 * std::numeric_limits<double>::epsilon());
-    return y.masked_fill(y.detach().abs() <= noise, 0).to(x.scalar_type());
+    return WithoutNoise(y, noise).to(x.scalar_type());
   }
 
  private:

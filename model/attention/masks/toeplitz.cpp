@@ -282,9 +282,7 @@ class ToeplitzMask : public Mask {
         x.transpose(1, 2).to(at::kDouble).reshape({x.size(0), x.size(2), -1, side}),
         {0, kernel.padded.back() - side});
     const torch::Tensor rows = Convolved(columns, kernel).slice(3, 0, side).flatten(2);
-    return rows.masked_fill(rows.detach().abs() <= NoiseOf(columns, kernel), 0)
-        .transpose(1, 2)
-        .to(x.scalar_type());
+    return WithoutNoise(rows, NoiseOf(columns, kernel)).transpose(1, 2).to(x.scalar_type());
   }
 
   std::vector<std::int64_t> grid_;

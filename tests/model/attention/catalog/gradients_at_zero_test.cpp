@@ -24,13 +24,16 @@ using attention::Way;
 
 /// Scores elu1 of most cases are above 0: no row's sum is near 0, where differences are coarse.
 constexpr double kOneSidedStep = 1e-6;
-/// Of differences of order one, over the step.
+/// Of differences of polynomials that are right to 1e-13, over the step.
 constexpr double kOneSidedTolerance = 1e-5;
 
 using TensorOf = std::function<torch::Tensor&(AttentionInputs&)>;
 
 torch::Tensor& MaskOf(AttentionInputs& inputs) { return inputs.mask; }
 torch::Tensor& WeightsOf(AttentionInputs& inputs) { return inputs.graph.weights; }
+TensorOf Parameter(const char* name) {
+  return [name](AttentionInputs& inputs) -> torch::Tensor& { return inputs.parameters.at(name); };
+}
 
 torch::Tensor IsZero(const torch::Tensor& x) { return (x == 0).to(x.scalar_type()); }
 
@@ -80,6 +83,17 @@ AttentionInputs HalvedPath() {
   inputs.graph = UndirectedInput(12, path);
   inputs.graph.weights = WeightsBut(inputs, 5, 6);
   return inputs;
+}
+
+/// Values of one token each: sums over the others' are 0.
+torch::Tensor UnitValues(const AttentionInputs& inputs,
+                         std::initializer_list<std::int64_t> tokens) {
+  torch::Tensor v = at::zeros(
+      {inputs.batch(), inputs.heads(), inputs.length(), static_cast<std::int64_t>(tokens.size())},
+      at::kDouble);
+  std::int64_t column = 0;
+  for (const std::int64_t token : tokens) v.select(2, token).select(2, column++).fill_(1);
+  return v;
 }
 
 /// What would come in is weighed by its own logit.
@@ -157,6 +171,40 @@ TEST(GradientsAtZero, OfWalksAreThoseOfAllWalks) {
     ExpectGradients(name, {{"walks", 64}, {"hops", 5}, {"score", "elu1"}}, inputs, WeightsOf,
                     direction);
   }
+}
+
+/// Products round, and what is below is cut; what is 0 by itself is not.
+TEST(GradientsAtZero, OfProductsThatRoundAreThoseOfTheDenseMask) {
+  AttentionInputs path = HalvedPath();
+  path.v = UnitValues(path, {0, 6, 11});
+  for (const char* operator_name : {"laplacian", "normalised", "neg_adjacency"}) {
+    ExpectGradients("gdk",
+                    {{"operator", operator_name}, {"method", "chebyshev"}, {"score", "elu1"}}, path,
+                    WeightsOf, IsZero(path.graph.weights));
+  }
+  ExpectGradients("heat", {{"method", "chebyshev"}, {"score", "elu1"}}, path, WeightsOf,
+                  IsZero(path.graph.weights));
+
+  AttentionInputs band = AllScenes({})[0].inputs;
+  band.v = UnitValues(band, {0, 6, 11});
+  torch::Tensor b = at::zeros({2, 23}, at::kDouble);
+  b.slice(1, 9, 14).fill_(1);
+  band.parameters["b"] = b;
+  ExpectGradients("toeplitz_1d", {{"positivity", "none"}, {"score", "elu1"}}, band, Parameter("b"),
+                  IsZero(b));
+
+  constexpr std::int64_t kPath = 200;
+  AttentionInputs deep;
+  deep.q = Normals({1, 1, kPath, 2}, 1);
+  deep.k = Normals({1, 1, kPath, 2}, 2);
+  deep.v = UnitValues(deep, {0, 77, 199});
+  deep.tree = PathTree(kPath);
+  torch::Tensor f = at::zeros({1, kPath}, at::kDouble);
+  f.slice(1, 0, 3).fill_(1);
+  deep.parameters["f"] = f;
+  ExpectGradients("tree_any",
+                  {{"positivity", "none"}, {"algorithm", "centroid"}, {"score", "elu1"}}, deep,
+                  Parameter("f"), IsZero(f));
 }
 
 }  // namespace
