@@ -111,6 +111,29 @@ void RequireUndirected(const Graph& graph, const char* what) {
   }
 }
 
+SparsePatternPtr ConnectedComponents(const SparsePattern& edges) {
+  std::vector<std::int64_t> offsets{0}, tokens;
+  std::vector<char> is_reached(static_cast<std::size_t>(edges.rows), 0);
+  const auto reach = [&](std::int64_t token) {
+    if (is_reached[token] == 0) tokens.push_back(token);
+    is_reached[token] = 1;
+  };
+  for (std::int64_t start = 0; start < edges.rows; ++start) {
+    std::size_t head = tokens.size();
+    reach(start);
+    if (head == tokens.size()) continue;
+    for (; head < tokens.size(); ++head) {
+      const std::int64_t at = tokens[head];
+      for (std::int64_t e = edges.offsets[at]; e < edges.offsets[at + 1]; ++e) {
+        reach(edges.indices[e]);
+      }
+    }
+    offsets.push_back(static_cast<std::int64_t>(tokens.size()));
+  }
+  const auto count = static_cast<std::int64_t>(offsets.size()) - 1;
+  return MakePattern(count, edges.rows, std::move(offsets), std::move(tokens));
+}
+
 torch::Tensor DenseOf(const Graph& graph) { return ToDense(*graph.pattern, graph.weights)[0]; }
 
 torch::Tensor HopDistances(const Graph& graph) {

@@ -43,6 +43,9 @@ Graph RowNormalised(const Graph& graph);
 Graph NonNegative(Graph graph, const char* what);
 /// Throws unless the matrix equals its transpose; `what` needs it.
 void RequireUndirected(const Graph& graph, const char* what);
+/// Connected components of an undirected graph: row c has the tokens of component c. Edges of
+/// weight 0 connect too.
+SparsePatternPtr ConnectedComponents(const SparsePattern& edges);
 /// float64 [L,L].
 torch::Tensor DenseOf(const Graph& graph);
 /// Numbers of hops of shortest paths along out-edges, -1 where there is none: int64 [L,L].

@@ -6,16 +6,20 @@
 ///   normalised  T = (Deg - Adj) Deg^-1, with 1 / 0 := 0
 ///   neg_adjacency  T = -Adj
 ///   heat        T = -W, W = Deg^-1/2 Adj Deg^-1/2
-/// The last two grow with lambda: of their factor exp(lambda rho), rho a bound of the eigenvalues
-/// of Adj, or 1, at most e^60 is there. The rest cancels in D^-1.
+/// The last two grow with lambda: rows of a connected component have a factor exp(lambda rho), rho
+/// a bound of the eigenvalues of its Adj, or 1, and 0 of a token without edges. At most e^60 of it
+/// is there; the rest cancels in D^-1, but for delta and class tokens.
 /// lambda [H] >= 0 is the time of diffusion: large values flatten. The graph is undirected with
-/// weights >= 0. Product in float64 by K <= kMaxHeatTerms sparse products for a column, with z =
-/// lambda rho, rho the largest degree, 1, or of -Adj a bound of its eigenvalues:
+/// weights >= 0; edges of weight 0 connect. Product in float64 by K <= kMaxHeatTerms sparse
+/// products for a column, with z = lambda rho, rho the largest degree, 1, or of -Adj the largest
+/// bound:
 ///   kTaylor     the mean of so many hops as a Poisson number of mean z: all terms are >= 0, and
-///               entries of any size above 1e-30 of the largest have their digits; K near z
-///   kChebyshev  to 1e-13 of the largest entries, below which there is 0; K near sqrt(z), or z
-///               where that is smaller
-///   kAuto       Taylor for z <= 32, and for -Adj, whose entries may all be small; else Chebyshev
+///               entries of any size above 1e-30 of the largest of their component have their
+///               digits; K near z
+///   kChebyshev  to 1e-13 of the largest entries of a component, below which there is 0; K near
+///               sqrt(z), or z where that is smaller
+///   kAuto       Taylor for z <= 32, and for -Adj as far as K allows, since parts of a component
+///               may have far smaller entries than others; else Chebyshev
 /// Dense by halving and squaring, with all digits of entries of any size. Gradients in x of any
 /// order, in lambda of first. Errors: StatusException SCHEMA_INVALID at "graph" for other graphs,
 /// OUT_OF_RANGE at "parameters.lambda" beyond that number of terms. Thread-safety: const. Source:

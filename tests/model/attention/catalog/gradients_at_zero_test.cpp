@@ -173,6 +173,16 @@ TEST(GradientsAtZero, OfWalksAreThoseOfAllWalks) {
   }
 }
 
+/// Diffusion that has not begun anywhere.
+TEST(GradientsAtZero, OfWeightsThatAllAreZero) {
+  AttentionInputs inputs = HalvedPath();
+  inputs.graph.weights = at::zeros_like(inputs.graph.weights);
+  for (const char* operator_name : {"laplacian", "neg_adjacency"}) {
+    ExpectGradients("gdk", {{"operator", operator_name}, {"score", "elu1"}}, inputs, WeightsOf,
+                    at::ones_like(inputs.graph.weights));
+  }
+}
+
 /// Products round, and what is below is cut; what is 0 by itself is not.
 TEST(GradientsAtZero, OfProductsThatRoundAreThoseOfTheDenseMask) {
   AttentionInputs path = HalvedPath();
