@@ -302,13 +302,19 @@ torch::Tensor IndependentColumns(const torch::Tensor& columns) {
   return columns.index_select(1, at::tensor(kept, at::kLong));
 }
 
-/// N ~ Q (Q^T N) with Q an orthonormal basis of N G: nearly the best of so many columns.
+/// N ~ Q (Q^T N) with Q an orthonormal basis of N G: nearly the best of so many columns. Of as many
+/// as tokens it is N itself, and so is its gradient where N has no full rank.
 Codes FactorCodes(const Options&, const AttentionInputs& inputs) {
   const torch::Tensor b = inputs.parameters.at("b").to(at::kDouble);
   const torch::Tensor probe = inputs.parameters.at("probe").to(at::kDouble).unsqueeze(0);
   std::vector<torch::Tensor> left, right;
   for (std::int64_t h = 0; h < b.size(0); ++h) {
     const torch::Tensor of_head = b.slice(0, h, h + 1);
+    if (probe.size(2) == probe.size(1)) {
+      left.push_back(at::eye(probe.size(1), at::kDouble));
+      right.push_back(MakeToeplitzMask(inputs.grid, of_head)->Dense()[0].transpose(0, 1));
+      continue;
+    }
     const torch::Tensor columns =
         IndependentColumns(MakeToeplitzMask(inputs.grid, of_head)->Product(probe)[0]);
     // Twice: one pass leaves columns that are not orthogonal where N has small singular values.

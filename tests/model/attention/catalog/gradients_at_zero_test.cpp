@@ -217,5 +217,19 @@ TEST(GradientsAtZero, OfProductsThatRoundAreThoseOfTheDenseMask) {
                   Parameter("f"), IsZero(f));
 }
 
+/// Sums of |offset| on a grid make a matrix of low rank, to which other offsets add columns.
+TEST(GradientsAtFirstValues, OfFactorsAreThoseOfTheWholeMatrix) {
+  AttentionInputs inputs = AllScenes({})[1].inputs;
+  ASSERT_EQ(inputs.grid, (std::vector<std::int64_t>{3, 4}));
+  for (const char* score : {"softmax", "favor_pos"}) {
+    const nlohmann::json options{{"score", score}, {"features", 8}};
+    inputs.parameters = Attention::Make(*attention::FindMechanism("factor").value(), options)
+                            ->InitialParameters(inputs)
+                            .value();
+    const torch::Tensor direction = Normals(inputs.parameters.at("b").sizes(), 5);
+    ExpectGradients("factor", options, inputs, Parameter("b"), direction);
+  }
+}
+
 }  // namespace
 }  // namespace interlacer::testing
