@@ -902,8 +902,8 @@ TEST_F(Ros2ImportTest, CompressedDepthByRvl) {
         import({data.begin(), data.begin() + static_cast<std::ptrdiff_t>(size)}).status();
     const bool has_size = size >= kHeadBytes;
     EXPECT_EQ(cut.reason(), has_size ? reason::IMAGE_UNDECODABLE : reason::NO_DEPTH) << size;
-    EXPECT_NE(cut.message().find("/left/depth/compressedDepth"), std::string::npos)
-        << cut.message();
+    EXPECT_NE(cut.ToString().find("/left/depth/compressedDepth"), std::string::npos)
+        << cut.ToString();
   }
   std::fill(data.begin() + 12, data.begin() + kHeadBytes, 0x7f);
   const Status huge = import(data).status();

@@ -95,7 +95,7 @@ TEST(ReportHtml, ASubjectHasItsColourWhateverElseIsShown) {
   const Results results = MakeResults(2, 2);
   ReportInput input = InputOf(results);
   const std::string page = ReportHtml(input);
-  EXPECT_THAT(page, HasSubstr("fill=\"var(--c4)\"")) << "copy_last, the fifth subject";
+  EXPECT_THAT(page, HasSubstr("fill=\"var(--c5)\"")) << "copy_last, the sixth subject";
   EXPECT_THAT(page, Not(HasSubstr("fill=\"var(--c1)\"")));
   input.variants.push_back({"other", &results, std::string(kModelSubject), ""});
   EXPECT_THAT(ReportHtml(input), HasSubstr("fill=\"var(--c1)\"")) << "another model";
