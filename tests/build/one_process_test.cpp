@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tests/build/parts.h"
+#include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
@@ -30,7 +31,8 @@ TEST(OneProcessTest, TorchGrpcFaissAndOpen3dWorkTogether) {
   EXPECT_DOUBLE_EQ(one_process::TorchGradientOfSquareAtThree(), 6.0);
   EXPECT_EQ(one_process::GrpcStreamedMessages(5), 5);
   EXPECT_EQ(one_process::FaissNearestToSeven(), 7);
-  const std::string path = ::testing::TempDir() + "one_process_test.ply";
+  const TempFolder folder;
+  const std::string path = folder.File("points.ply");
   EXPECT_EQ(one_process::Open3dPointsReadBack(path.c_str(), 4), 4);
   // Once more, now that every library has started its threads.
   EXPECT_DOUBLE_EQ(one_process::TorchGradientOfSquareAtThree(), 6.0);

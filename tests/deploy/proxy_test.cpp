@@ -15,7 +15,7 @@
 #include "common/duration.h"
 #include "tests/deploy/running_server.h"
 #include "tests/support/authority.h"
-#include "tests/support/free_port.h"
+#include "tests/support/held_port.h"
 #include "tests/support/temp_folder.h"
 
 namespace interlacer::testing {
@@ -138,7 +138,8 @@ class ProxyTest : public ::testing::Test {
   }
 
   const TempFolder folder_;
-  const std::string address_ = "127.0.0.1:" + std::to_string(FreePort());
+  const HeldPort port_;
+  const std::string address_ = "127.0.0.1:" + std::to_string(port_.number());
   std::unique_ptr<RunningServer> servers_[2];
   std::unique_ptr<ChildProcess> proxy_;
   ModelMetadata model_;

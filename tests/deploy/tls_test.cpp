@@ -13,7 +13,7 @@
 #include "tests/deploy/running_server.h"
 #include "tests/support/authority.h"
 #include "tests/support/connect_to_loopback.h"
-#include "tests/support/free_port.h"
+#include "tests/support/held_port.h"
 #include "tests/support/notify_socket.h"
 #include "tests/support/temp_folder.h"
 
@@ -43,7 +43,7 @@ class TlsTest : public ::testing::Test {
   void Start(std::vector<std::string> more = {}, const std::vector<std::string>& variables = {}) {
     more.insert(more.end(), {"--tls-cert", File("now.pem"), "--tls-key", File("now.key"),
                              "--tls-client-ca", File("clients.pem"), "--metrics-address",
-                             "127.0.0.1:" + std::to_string(metrics_port_)});
+                             "127.0.0.1:" + std::to_string(metrics_port_.number())});
     server_ = std::make_unique<RunningServer>("127.0.0.1:0", more, variables);
     ASSERT_TRUE(Eventually([&] {
       const auto info = Connect("robot")->GetServerInfo({});
@@ -73,7 +73,7 @@ class TlsTest : public ::testing::Test {
   /// Whether a scrape of the server soon has this line.
   bool Shows(const std::string& line) const {
     return Eventually([&] {
-      const int fd = ConnectToLoopback(metrics_port_);
+      const int fd = ConnectToLoopback(metrics_port_.number());
       const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
       EXPECT_EQ(send(fd, request.data(), request.size(), MSG_NOSIGNAL), std::ssize(request));
       std::string page, part(10'000, '\0');
@@ -93,7 +93,7 @@ class TlsTest : public ::testing::Test {
   }
 
   const TempFolder folder_;
-  const int metrics_port_ = FreePort();
+  const HeldPort metrics_port_;
   std::unique_ptr<RunningServer> server_;
 };
 

@@ -11,6 +11,7 @@
 #include "common/json.h"
 #include "experiments/planner/trial_journal.h"
 #include "tests/support/must.h"
+#include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
@@ -183,8 +184,8 @@ TEST(ClosedLoop, ADecisionEndsWithItsTime) {
 }
 
 TEST(ClosedLoop, AJournalGoesOnWithItsStudyAlone) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "closed_loop_journal.jsonl";
-  std::filesystem::remove(path);
+  const TempFolder folder;
+  const std::filesystem::path path = folder.File("journal.jsonl");
   ClosedLoopStudy study;
   study.options = Options();
   TrialResult trial;

@@ -15,17 +15,20 @@ namespace interlacer::testing {
 namespace {
 
 TEST(Cancel, StopsWithinOneUnitAndFreesTheDevice) {
-  auto fixture = ServingServer();
+  auto controls = std::make_shared<ServerControls>();
+  controls->step_cost_s = 0.1;
+  const auto fixture = std::make_unique<ServingInProcessServer>(TestServerOptions(), controls);
   fixture->controls->gate.Close();
   Call call(fixture.get(), MakeRolloutRequest(50));
   fixture->controls->gate.Allow(4);
   ASSERT_TRUE(call.Read());
   ASSERT_TRUE(fixture->controls->gate.WaitForUnit());
   const int steps_before = fixture->controls->step_count;
+  EXPECT_GT(fixture->server->worker().CostAheadS(0), 0);
   call.context.TryCancel();
   EXPECT_EQ(call.Finish().error_code(), grpc::StatusCode::CANCELLED);
   // The server hears of the cancel on its own thread; the unit at the gate is let through after.
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  ASSERT_TRUE(WaitUntil([&] { return fixture->server->worker().CostAheadS(0) == 0; }));
   fixture->controls->gate.Open();
   ASSERT_TRUE(WaitUntil([&] { return IsIdle(*fixture); }));
   EXPECT_LE(fixture->controls->step_count, steps_before + 1);

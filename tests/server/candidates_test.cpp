@@ -176,7 +176,9 @@ TEST(Candidates, OtherErrorsEndTheCallAndWhatWasSentStays) {
 }
 
 TEST(Candidates, CancelStopsWithinOneUnit) {
-  auto fixture = ServingServer();
+  auto controls = std::make_shared<ServerControls>();
+  controls->step_cost_s = 0.05;
+  const auto fixture = std::make_unique<ServingInProcessServer>(TestServerOptions(), controls);
   const std::string id = CreateScene(fixture.get());
   auto request = MakeCandidatesRequest(50, 4);
   request.mutable_source()->set_scene_id(id);
@@ -186,9 +188,10 @@ TEST(Candidates, CancelStopsWithinOneUnit) {
   ASSERT_TRUE(call.Read());
   ASSERT_TRUE(fixture->controls->gate.WaitForUnit());
   const int steps_before = fixture->controls->step_count;
+  EXPECT_GT(fixture->server->worker().CostAheadS(0), 0);
   call.context.TryCancel();
   EXPECT_EQ(call.reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  ASSERT_TRUE(WaitUntil([&] { return fixture->server->worker().CostAheadS(0) == 0; }));
   fixture->controls->gate.Open();
   ASSERT_TRUE(WaitUntil([&] { return IsIdle(*fixture); }));
   EXPECT_LE(fixture->controls->step_count, steps_before + 1);

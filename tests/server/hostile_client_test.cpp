@@ -18,8 +18,9 @@
 
 #include "tests/server/health_client.h"
 #include "tests/server/rollout_call.h"
-#include "tests/support/free_port.h"
+#include "tests/support/held_port.h"
 #include "tests/support/raw_http2.h"
+#include "tests/support/temp_folder.h"
 
 namespace interlacer::testing {
 namespace {
@@ -542,14 +543,14 @@ int SendText(int port, const std::string& text) {
 }
 
 TEST(HostileClient, HalfAScrapeHoldsUpNoOther) {
-  const int port = FreePort();
+  const HeldPort port;
   ServerOptions options = TestServerOptions();
-  options.metrics_address = "127.0.0.1:" + std::to_string(port);
+  options.metrics_address = "127.0.0.1:" + std::to_string(port.number());
   auto fixture = ServingServer(options);
   const std::string half = "GET /metrics HTTP/1.1\r\nHost: x\r\n";
   std::vector<int> held;
-  for (int i = 0; i < 24; ++i) held.push_back(SendText(port, half));
-  const int scrape = SendText(port, half + "\r\n");
+  for (int i = 0; i < 24; ++i) held.push_back(SendText(port.number(), half));
+  const int scrape = SendText(port.number(), half + "\r\n");
   pollfd entry{scrape, POLLIN, 0};
   EXPECT_EQ(poll(&entry, 1, 4000), 1);
   std::string answer(1000, '\0');
@@ -561,7 +562,8 @@ TEST(HostileClient, HalfAScrapeHoldsUpNoOther) {
 
 // fm-28
 TEST(Address, APathThatIsServedIsRefusedAndALeftoverReplaced) {
-  const std::string path = ::testing::TempDir() + "/interlacer_hostile_test.sock";
+  const TempFolder folder;
+  const std::string path = folder.File("socket");
   ServerOptions options = TestServerOptions();
   options.address = "unix:" + path;
   {

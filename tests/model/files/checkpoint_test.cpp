@@ -18,6 +18,7 @@
 #include "tests/robots/small_robot.h"
 #include "tests/support/matchers.h"
 #include "tests/support/must.h"
+#include "tests/support/temp_folder.h"
 #include "tests/support/tiny_model.h"
 
 namespace interlacer::testing {
@@ -26,13 +27,10 @@ namespace {
 class CheckpointTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    dir_ = ::testing::TempDir() + "checkpoint_" +
-           ::testing::UnitTest::GetInstance()->current_test_info()->name();
     WorldModel model(TinyConfig());
     InitializeWeights(&model, 1);
     ASSERT_TRUE(SaveCheckpoint(dir_, model, {{"trained_step_count", "3"}}).ok());
   }
-  void TearDown() override { std::filesystem::remove_all(dir_); }
 
   std::string Weights() const { return dir_ + "/weights.safetensors"; }
 
@@ -51,7 +49,8 @@ class CheckpointTest : public ::testing::Test {
     }
   }
 
-  std::string dir_;
+  const TempFolder folder_;
+  const std::string dir_ = folder_.File("checkpoint");
 };
 
 TEST_F(CheckpointTest, RoundTrip) {

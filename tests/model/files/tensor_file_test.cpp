@@ -11,18 +11,13 @@
 #include "common/sha256.h"
 #include "tests/support/matchers.h"
 #include "tests/support/must.h"
+#include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
 
 class TensorFileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    path_ = ::testing::TempDir() + ::testing::UnitTest::GetInstance()->current_test_info()->name() +
-            ".safetensors";
-  }
-  void TearDown() override { std::filesystem::remove(path_); }
-
   /// A file of the given header and data bytes.
   void WriteRaw(const std::string& header, const std::string& data) const {
     std::string text(8, '\0');
@@ -38,7 +33,8 @@ class TensorFileTest : public ::testing::Test {
     EXPECT_THAT(file.ToString(), HasSubstr(what));
   }
 
-  std::string path_;
+  const TempFolder folder_;
+  const std::string path_ = folder_.File("tensors.safetensors");
 };
 
 TEST_F(TensorFileTest, RoundTripKeepsBits) {

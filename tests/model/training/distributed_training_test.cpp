@@ -18,7 +18,7 @@
 #include "tests/model/training/distributed_worker.h"
 #include "tests/model/training/trainer_fixture.h"
 #include "tests/support/child_process.h"
-#include "tests/support/free_port.h"
+#include "tests/support/held_port.h"
 #include "tests/support/painted_plane.h"
 #include "tests/support/tolerances.h"
 
@@ -26,7 +26,7 @@ namespace interlacer {
 namespace {
 
 using testing::ChildProcess;
-using testing::FreePort;
+using testing::HeldPort;
 using testing::ProcessResult;
 
 /// Until a run of two ranks has ended, whatever happens to it.
@@ -82,7 +82,8 @@ class DistributedTrainingTest : public ::testing::Test {
   }
 
   const TempFolder folder_;
-  const int port_ = FreePort();
+  const HeldPort held_port_;
+  const int port_ = held_port_.number();
 };
 
 double LargestDifference(const NamedTensors& one, const NamedTensors& other) {

@@ -14,6 +14,7 @@
 #include "data/dataset.h"
 #include "tests/model/training/tiny_run.h"
 #include "tests/support/painted_plane.h"
+#include "tests/support/temp_folder.h"
 
 namespace interlacer::testing {
 
@@ -50,13 +51,7 @@ class TrainerFixture : public ::testing::Test {
   }
 
  protected:
-  void SetUp() override {
-    root_ = ::testing::TempDir() + "trainer_test_" +
-            ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(root_);
-    std::filesystem::create_directories(root_);
-    episode_ = WritePaintedPlane(root_ + "/plane").value();
-  }
+  void SetUp() override { episode_ = WritePaintedPlane(root_ + "/plane").value(); }
 
   TrainOptions Options(const std::string& name, std::int64_t step_count) const {
     return TinyRun(episode_, root_ + "/" + name, step_count);
@@ -66,7 +61,9 @@ class TrainerFixture : public ::testing::Test {
     return ReadFileBytes(run + "/checkpoint/weights.safetensors").value();
   }
 
-  std::string root_, episode_;
+  const TempFolder folder_;
+  const std::string& root_ = folder_.path();
+  std::string episode_;
 };
 
 }  // namespace interlacer::testing
