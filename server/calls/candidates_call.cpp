@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "common/number_text.h"
 #include "server/calls/incoming_call.h"
 
 namespace interlacer {
