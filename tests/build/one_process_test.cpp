@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <iostream>
@@ -7,7 +8,6 @@
 #include <string>
 
 #include "tests/build/parts.h"
-#include "tests/support/temp_folder.h"
 
 namespace interlacer {
 namespace {
@@ -31,8 +31,8 @@ TEST(OneProcessTest, TorchGrpcFaissAndOpen3dWorkTogether) {
   EXPECT_DOUBLE_EQ(one_process::TorchGradientOfSquareAtThree(), 6.0);
   EXPECT_EQ(one_process::GrpcStreamedMessages(5), 5);
   EXPECT_EQ(one_process::FaissNearestToSeven(), 7);
-  const TempFolder folder;
-  const std::string path = folder.File("points.ply");
+  const std::string path =
+      ::testing::TempDir() + "one_process_test." + std::to_string(getpid()) + ".ply";
   EXPECT_EQ(one_process::Open3dPointsReadBack(path.c_str(), 4), 4);
   // Once more, now that every library has started its threads.
   EXPECT_DOUBLE_EQ(one_process::TorchGradientOfSquareAtThree(), 6.0);
