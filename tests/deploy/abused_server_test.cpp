@@ -220,7 +220,8 @@ TEST(AbusedServer, TwoThousandCallsLeaveNothing) {
   }
   const Holdings before = LeastOf(held[1], held[2]), after = LeastOf(held[3], held[4]);
   EXPECT_LE(after.resident_kb - before.resident_kb, kMostGrowthKb);
-  EXPECT_LE(after.threads - before.threads, 2);
+  // gRPC's pool grows with the load of the machine; a thread a call would be hundreds.
+  EXPECT_LE(after.threads - before.threads, 8);
   EXPECT_LE(after.descriptors - before.descriptors, 0);
 }
 
