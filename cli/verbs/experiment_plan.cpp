@@ -47,15 +47,17 @@ class PlannedStudy {
     INTERLACER_ASSIGN_OR_RETURN(const FolderLock lock, FolderLock::Take(options_.output));
     INTERLACER_RETURN_IF_ERROR(CheckConfigs());
     INTERLACER_ASSIGN_OR_RETURN(const std::string text, TextOfSamePlan());
-    INTERLACER_RETURN_IF_ERROR(CheckSameRuns());
+    std::vector<Choice> choices;
+    if (IsRepeated()) {
+      INTERLACER_ASSIGN_OR_RETURN(choices, ReadChoices());
+    }
+    INTERLACER_RETURN_IF_ERROR(CheckSameRuns(choices));
     INTERLACER_RETURN_IF_ERROR(Simulate("train", plan_.train, options_.data + "/train"));
     INTERLACER_RETURN_IF_ERROR(Simulate("val", plan_.val, options_.data + "/val"));
     // Only now, so that a plan whose episodes cannot be made may still be mended.
     INTERLACER_RETURN_IF_ERROR(WriteFileAtomic(KeptPlan(), text));
-    std::vector<Choice> choices;
     std::vector<Cell> appearance = AppearanceCells(plan_);
     if (IsRepeated()) {
-      INTERLACER_ASSIGN_OR_RETURN(choices, ReadChoices());
       const std::string first = RunsOf(0, choices).front().init;
       std::erase_if(appearance, [&](const Cell& cell) { return cell.name != first; });
     }
@@ -120,11 +122,10 @@ class PlannedStudy {
   std::string KeptPlan() const { return options_.output + "/plan.json"; }
 
   /// What one of several runs was frozen as would be refused when all are, hours later.
-  Status CheckSameRuns() const {
+  Status CheckSameRuns(const std::vector<Choice>& choices) const {
     const std::string path = options_.output + "/repeated.json";
     nlohmann::ordered_json now;
     if (IsRepeated()) {
-      INTERLACER_ASSIGN_OR_RETURN(const std::vector<Choice> choices, ReadChoices());
       const Cell run = RunsOf(0, choices).front();
       now = {{"run", options_.repeated_run},
              {"learning_rate", run.config["training"]["learning_rate"]},
