@@ -9,9 +9,9 @@
 #include "data/rectified_view.h"
 #include "data/resized_view.h"
 #include "data/unproject.h"
-#include "evaluation/nearest_point.h"
 #include "render/fill_holes.h"
 #include "render/observed_renderer.h"
+#include "robots/nearest_point.h"
 #include "robots/robot.h"
 
 namespace interlacer {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "common/thread_pool.h"
-#include "evaluation/nearest_point.h"
 #include "render/image_metrics.h"
+#include "robots/nearest_point.h"
 
 namespace interlacer {
 namespace {

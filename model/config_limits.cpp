@@ -157,6 +157,8 @@ Status ValidateConfig(const InterlacerConfig& config) {
   CheckTokens(config.tokens, &limits);
   limits.Within("graph.neighbor_count", config.graph.neighbor_count, 1, 16);
   CheckNetwork(config.network, &limits);
+  limits.Require(!config.network.contact_guess || config.robot_motion == RobotMotion::kKinematic,
+                 "network.contact_guess", "false where the robot's motion is learned", "true");
   const LocalLayer local = config.network.local.kind;
   limits.Require(!config.graph.symmetrise || local == LocalLayer::kGrfExact ||
                      local == LocalLayer::kGrfSampled,

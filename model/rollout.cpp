@@ -41,10 +41,11 @@ ModelRollout::ModelRollout(std::shared_ptr<WorldModel> model, std::shared_ptr<St
       step_graph_(std::move(step_graph)),
       scene_(std::move(scene)),
       asks_network_(motion.asks_network(scene_->action_kind)),
-      clouds_{scene_->older, scene_->newer},
+      clouds_{scene_->older, scene_->newer, {}},
       rows_(JoinRows(scene_->history, actions)),
       robot_(scene_->robot.get(), rows_, motion.is_exact(), {clouds_.older, scene_->older_links},
              {clouds_.newer, scene_->newer_links}) {
+  if (scene_->contacts != nullptr) clouds_.touched = scene_->contacts->Untouched();
   particles_.count = particle_count();
   particles_.colors_rgb8 = scene_->colors_rgb8;
 }
@@ -77,26 +78,27 @@ Status ModelRollout::Advance() {
                     "a row for step " + std::to_string(step_ + 1),
                     std::to_string(rows_.row_count - scene_->history.row_count));
   }
-  std::vector<CloudTensors> next;
+  std::vector<Clouds> next;
   for (int turns = 0; turns <= static_cast<int>(turned_.size()); ++turns) {
     INTERLACER_ASSIGN_OR_RETURN(
         next.emplace_back(),
         NextOf(turns == 0 ? clouds_ : turned_[static_cast<std::size_t>(turns - 1)], turns));
   }
   // Only after all checks: an error leaves the rollout unchanged.
-  clouds_ = {std::move(clouds_.newer), std::move(next[0])};
-  for (std::size_t i = 0; i < turned_.size(); ++i) {
-    turned_[i] = {std::move(turned_[i].newer), std::move(next[i + 1])};
-  }
+  clouds_ = std::move(next[0]);
+  for (std::size_t i = 0; i < turned_.size(); ++i) turned_[i] = std::move(next[i + 1]);
   ++step_;
   return Status();
 }
 
-StatusOr<CloudTensors> ModelRollout::NextOf(const Clouds& clouds, int quarter_turns) const {
+StatusOr<ModelRollout::Clouds> ModelRollout::NextOf(const Clouds& clouds, int quarter_turns) const {
   CloudTensors next = clouds.newer;
+  ContactRule::Touched touched = clouds.touched;
+  torch::Tensor guess_m;
   if (asks_network_) {
+    guess_m = robot_.ContactGuess(step_ + 1, clouds.newer, scene_->contacts.get(), &touched);
     const StepInput input =
-        robot_.InputOf(step_ + 1, clouds.older, clouds.newer, scene_->workspace);
+        robot_.InputOf(step_ + 1, clouds.older, clouds.newer, guess_m, scene_->workspace);
     next = quarter_turns == 0 ? step_graph_->Step(input)
                               : TurnedBack(step_graph_->Step(Turned(input, quarter_turns)),
                                            input.workspace, quarter_turns);
@@ -106,7 +108,8 @@ StatusOr<CloudTensors> ModelRollout::NextOf(const Clouds& clouds, int quarter_tu
           .WithMetadata("step", std::to_string(step_ + 1));
     }
   }
-  return robot_.Place(step_ + 1, next, clouds.newer);
+  return Clouds{clouds.newer, robot_.Place(step_ + 1, next, clouds.newer, guess_m),
+                std::move(touched)};
 }
 
 Status ModelRollout::MeasureSpread() {

@@ -65,11 +65,12 @@ class ModelRollout : public Rollout {
   /// The two newest clouds of one recursion, world frame.
   struct Clouds {
     CloudTensors older, newer;
+    ContactRule::Touched touched;  ///< of the scene's objects, up to the newer cloud
   };
 
   Status Advance();
-  /// The cloud that follows, predicted after `quarter_turns`.
-  StatusOr<CloudTensors> NextOf(const Clouds& clouds, int quarter_turns) const;
+  /// The clouds that follow, predicted after `quarter_turns`.
+  StatusOr<Clouds> NextOf(const Clouds& clouds, int quarter_turns) const;
   /// [n] on the host.
   torch::Tensor Spread() const;
   Status PrepareRenderer() const;

@@ -365,6 +365,7 @@ ordered_json ToJson(const NetworkConfig& c) {
   // Omitted where there is none, as in configurations older than the fields.
   if (c.motion_gate) json["motion_gate"] = true;
   if (c.min_displacement_m > 0) json["min_displacement_m"] = Shortest(c.min_displacement_m);
+  if (c.contact_guess) json["contact_guess"] = true;
   json["global"] = {{"head_count", c.global.head_count}};
   if (c.global.mechanism) json["global"]["mechanism"] = ToJson(*c.global.mechanism);
   json["local"] = ToJson(c.local);
@@ -381,11 +382,12 @@ Status ReadNetwork(const JsonObject& object, NetworkConfig* out) {
   reader.Field("max_displacement_m", &out->max_displacement_m);
   reader.Field("motion_gate", &out->motion_gate);
   reader.Field("min_displacement_m", &out->min_displacement_m);
+  reader.Field("contact_guess", &out->contact_guess);
   reader.Section("global", ReadGlobal, &out->global);
   reader.Section("local", ReadLocal, &out->local);
   return reader.Finish({"width", "block_count", "ffn_factor", "feature_epsilon",
                         "normalizer_epsilon", "max_displacement_m", "motion_gate",
-                        "min_displacement_m", "global", "local"});
+                        "min_displacement_m", "contact_guess", "global", "local"});
 }
 
 ordered_json ToJson(const RendererConfig& c) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "common/joint_limits.h"
 #include "common/number_text.h"
@@ -49,7 +50,7 @@ StatusOr<KinematicRows> FromJoints(const ActionSequence& actions, const Robot& r
   const std::vector<ActionColumn> columns = ActionColumns(robot, kUnused);
   const auto count = static_cast<std::int64_t>(columns.size());
   INTERLACER_RETURN_IF_ERROR(CheckShape(actions, count, field));
-  KinematicRows rows{actions.row_count, {}};
+  KinematicRows rows{actions.row_count, {}, {}};
   for (std::int64_t row = 0; row < actions.row_count; ++row) {
     std::vector<double> state;
     for (std::int64_t c = 0; c < count; ++c) {
@@ -59,6 +60,7 @@ StatusOr<KinematicRows> FromJoints(const ActionSequence& actions, const Robot& r
       state.push_back(actions.values[index]);
     }
     rows.link_poses.push_back(LinkPoses(robot, state));
+    rows.joints.push_back(std::move(state));
   }
   return rows;
 }
@@ -107,6 +109,7 @@ Status CheckRobotTokens(const InterlacerConfig& config, const Robot& robot) {
 KinematicRows JoinRows(KinematicRows first, const KinematicRows& then) {
   first.row_count += then.row_count;
   first.link_poses.insert(first.link_poses.end(), then.link_poses.begin(), then.link_poses.end());
+  first.joints.insert(first.joints.end(), then.joints.begin(), then.joints.end());
   return first;
 }
 

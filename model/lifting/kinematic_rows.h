@@ -23,6 +23,7 @@ namespace interlacer {
 struct KinematicRows {
   std::int64_t row_count = 0;
   std::vector<std::vector<Transform>> link_poses;  ///< [rows][links] world_from_link
+  std::vector<std::vector<double>> joints;         ///< [rows][columns of the robot]
 };
 
 /// Fills in what the model takes of a robot: the columns of `robot`, the checkpoint's.

@@ -80,13 +80,18 @@ void AddWorkspaceFinding(const Box& trained, const LiftedScene& scene,
        "workspace"});
 }
 
-std::vector<std::int32_t> AttachedLinks(const LiftedScene& scene, std::uint32_t time,
-                                        const torch::Tensor& positions_m,
-                                        const AttachOptions& options) {
+/// Finds the particles of the robot, and what of the rest it may move.
+void AddRobotParticles(const torch::Tensor& positions_m, std::uint32_t time,
+                       const InterlacerConfig& config, LiftedScene* scene) {
   const torch::Tensor host = positions_m.to(at::kCPU).contiguous();
-  return AttachPoints(*scene.robot, scene.history.link_poses[time],
-                      {host.const_data_ptr<float>(), static_cast<std::size_t>(host.numel())},
-                      options);
+  const std::span<const float> values{host.const_data_ptr<float>(),
+                                      static_cast<std::size_t>(host.numel())};
+  const bool is_newest = time + 1 == kHistoryLength;
+  std::vector<std::int32_t>& links = is_newest ? scene->newer_links : scene->older_links;
+  links =
+      AttachPoints(*scene->robot, scene->history.link_poses[time], values, config.lifting.attach);
+  if (!is_newest || !config.network.contact_guess) return;
+  scene->contacts = std::make_shared<const ContactRule>(scene->robot, values, links);
 }
 
 /// Whether the newest views see the robot where its joints say, and whether the model knows it.
@@ -126,6 +131,7 @@ constexpr std::int64_t kObservedPixelDeviceBytes = 64;
 std::int64_t LiftedScene::size_bytes() const {
   std::int64_t bytes = static_cast<std::int64_t>(
       colors_rgb8.size() + sizeof(std::int32_t) * (older_links.size() + newer_links.size()));
+  if (contacts != nullptr) bytes += contacts->size_bytes();
   if (newest_encoded.defined()) bytes += static_cast<std::int64_t>(newest_encoded.nbytes());
   for (const CloudTensors* cloud : {&older, &newer}) {
     bytes += static_cast<std::int64_t>(cloud->positions_m.nbytes() + cloud->features.nbytes());
@@ -162,8 +168,7 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
                                                         "].");
     }
     if (!scene->history.link_poses.empty()) {
-      (is_newest ? scene->newer_links : scene->older_links) =
-          AttachedLinks(*scene, time, lifted->cloud.positions_m, model->config().lifting.attach);
+      AddRobotParticles(lifted->cloud.positions_m, time, model->config(), scene.get());
     }
     (is_newest ? scene->newer : scene->older) = std::move(lifted->cloud);
     if (!is_newest) continue;

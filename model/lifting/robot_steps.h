@@ -1,7 +1,7 @@
 #pragma once
 
-/// What each step of a rollout or of a training sequence is told of the robot, and where its
-/// particles are after it.
+/// What each step of a rollout or of a training sequence is told of the robot and of what it
+/// touches, and where its particles are after it.
 ///
 /// Times: 0 is t-2, 1 is t-1, the newest observation, 1 + s is that of step s, from 1 on. Nothing
 /// waits for a device. Threads: as tensors.
@@ -11,10 +11,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "model/clouds.h"
 #include "model/lifting/carried_particles.h"
 #include "model/lifting/kinematic_rows.h"
+#include "robots/contact_rule.h"
 #include "robots/robot.h"
 
 namespace interlacer {
@@ -35,13 +37,20 @@ class RobotSteps {
   RobotSteps(const Robot* robot, const KinematicRows& rows, bool moves_exactly,
              const AttachedCloud& older, const AttachedCloud& newer);
 
-  /// Input of a step that goes on from these clouds.
+  /// Where a step takes objects of `contacts` if they follow what touches them: [n,3] displacements
+  /// of `newer`, zero elsewhere; undefined without `contacts`. On a device the host waits.
+  /// `touched` goes on with the step.
+  torch::Tensor ContactGuess(std::int64_t step, const CloudTensors& newer,
+                             const ContactRule* contacts, ContactRule::Touched* touched) const;
+  /// Input of a step that goes on from these clouds. A guess of ContactGuess stands where the
+  /// robot's particles have their own displacement, without their flag.
   StepInput InputOf(std::int64_t step, const CloudTensors& older, const CloudTensors& newer,
-                    const Box& workspace, std::uint64_t graph_seed = 0) const;
-  /// `predicted` with the robot's particles where the step takes them, and with their features as
-  /// in `newer`.
-  CloudTensors Place(std::int64_t step, const CloudTensors& predicted,
-                     const CloudTensors& newer) const;
+                    const torch::Tensor& guess_m, const Box& workspace,
+                    std::uint64_t graph_seed = 0) const;
+  /// `predicted` and the guess, with the robot's particles where the step takes them and with their
+  /// features as in `newer`.
+  CloudTensors Place(std::int64_t step, const CloudTensors& predicted, const CloudTensors& newer,
+                     const torch::Tensor& guess_m) const;
   /// The particles of a later cloud that follow no link.
   CloudTensors OthersOf(const CloudTensors& cloud) const { return newer_.OthersOf(cloud); }
 
@@ -52,6 +61,7 @@ class RobotSteps {
   torch::Tensor points_m_;              ///< [times,p,3]
   torch::Tensor normals_, is_gripper_;  ///< [times,p,3], [p]
   CarriedParticles older_, newer_;
+  std::vector<std::vector<double>> joints_;  ///< [times][columns]
 };
 
 }  // namespace interlacer

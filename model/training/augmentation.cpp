@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "common/transforms.h"
@@ -29,6 +30,12 @@ void TurnSample(double yaw_rad, TrainingSample* sample) {
   for (std::vector<float>& at_m : sample->tracks.positions_m) TurnPoints(turn, &at_m);
   for (std::vector<Transform>& poses : sample->robot_rows.link_poses) {
     for (Transform& world_from_link : poses) world_from_link = Compose(turn, world_from_link);
+  }
+  if (sample->robot != nullptr) {
+    auto robot = std::make_shared<Robot>(*sample->robot);
+    Transform& world_from_root = robot->links.front().joint.parent_from_joint;
+    world_from_root = Compose(turn, world_from_root);
+    sample->robot = std::move(robot);
   }
   for (std::vector<SupervisedView>& views : sample->target_steps) {
     for (SupervisedView& view : views) {

@@ -12,6 +12,7 @@
 #include "model/training/ray_batch.h"
 #include "model/training/track_loss.h"
 #include "render/rays.h"
+#include "robots/contact_rule.h"
 
 namespace interlacer {
 namespace {
@@ -165,12 +166,20 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
                   AttachedCloud{older, sample.older.links},
                   AttachedCloud{newer, sample.newer.links});
   }
+  std::optional<ContactRule> contacts;
+  ContactRule::Touched touched;
+  if (model->config().network.contact_guess && step_count > 0 && !stands_still) {
+    contacts.emplace(sample.robot, sample.newer.positions_m, sample.newer.links);
+    touched = contacts->Untouched();
+  }
   for (std::int64_t step = 0; step < step_count; ++step) {
     CloudTensors next = newer;
     if (!stands_still) {
       const std::uint64_t seed = GraphSeed(options, static_cast<std::uint32_t>(step));
-      next = model->Step(robot->InputOf(step + 1, older, newer, sample.workspace, seed));
-      next = robot->Place(step + 1, next, newer);
+      const torch::Tensor guess_m =
+          robot->ContactGuess(step + 1, newer, contacts ? &*contacts : nullptr, &touched);
+      next = model->Step(robot->InputOf(step + 1, older, newer, guess_m, sample.workspace, seed));
+      next = robot->Place(step + 1, next, newer, guess_m);
     }
     if (shows_steps) {
       const auto losses =

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <vector>
 
+#include "robots/contact_rule.h"
 #include "robots/forward_kinematics.h"
 #include "tests/support/clouds.h"
 #include "tests/support/tolerances.h"
@@ -159,6 +160,14 @@ TEST(ContactMotion, NothingIsPressedIntoTheTable) {
   const ContactMotion contact =
       FollowContacts(Commanded(Hand(), {{.026, .055, 0, 0}, {.026, .005, 0, 0}}), cloud);
   ExpectMoved(BlockBySteps(contact, cloud)[1], cloud, {0, 0, 0});
+}
+
+TEST(ContactMotion, WhatIsLargerThanAnObjectIsFurnitureAndStays) {
+  const std::vector<std::vector<double>> rows = {{0, 0, 0, 0}, {0, .1, 0, 0}};
+  Cloud cloud = BlockOnTable();
+  EXPECT_TRUE(FollowContacts(Commanded(Hand(), rows), cloud).bodies.front() >= 0);
+  for (double y = 0.05; y < kLargestObjectM; y += 0.03) AddPoint(cloud, 0, y, 0.03);
+  EXPECT_EQ(FollowContacts(Commanded(Hand(), rows), cloud).bodies.front(), kStandsStill);
 }
 
 TEST(ContactMotion, OfTwoLinksTheNearerDecides) {

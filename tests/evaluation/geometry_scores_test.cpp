@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "evaluation/nearest_point.h"
+#include "robots/nearest_point.h"
 #include "tests/support/clouds.h"
 #include "tests/support/must.h"
 #include "tests/support/painted_plane.h"

@@ -119,6 +119,17 @@ TEST(ConfigTest, AFormerConfigurationWithTokensOfTodayIsRead) {
   EXPECT_FALSE(ConfigToJson(config)["tokens"].contains("robot"));
 }
 
+TEST(ConfigTest, AContactGuessSurvivesJsonAndNeedsARobotThatMovesExactly) {
+  EXPECT_FALSE(ConfigToJson(InterlacerConfig())["network"].contains("contact_guess"));
+  const auto config =
+      Must(ParseConfigJson(R"({"robot_motion": "kinematic", "network": {"contact_guess": true}})"));
+  EXPECT_TRUE(config.network.contact_guess);
+  EXPECT_TRUE(ParseConfigJson(ConfigToJson(config).dump())->network.contact_guess);
+  const Status learned = ParseConfigJson(R"({"network": {"contact_guess": true}})").status();
+  EXPECT_EQ(learned.reason(), reason::CONFIG_INVALID);
+  EXPECT_EQ(learned.field(), "network.contact_guess");
+}
+
 TEST(ConfigTest, RobotMotionAndAttachmentSurviveJsonAndAreNotWrittenByDefault) {
   EXPECT_FALSE(ConfigToJson(InterlacerConfig()).contains("robot_motion"));
   EXPECT_EQ(ParseConfigJson("{}")->robot_motion, RobotMotion::kLearned);

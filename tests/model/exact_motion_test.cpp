@@ -64,6 +64,7 @@ class ExactMotion : public ::testing::Test {
   /// Writes a checkpoint of `config_`, with `robot` in it unless null.
   void Save(const Robot* robot) const {
     const auto model = MakeMovingModel(config_, {}, 1);
+    if (!network_moves_) ResetHeads(model.get());
     std::string folder;
     if (robot != nullptr) {
       folder = root_ + "/robot";
@@ -85,6 +86,7 @@ class ExactMotion : public ::testing::Test {
 
   const std::string root_ = ::testing::TempDir() + "exact_motion_" + std::to_string(getpid());
   InterlacerConfig config_ = TinyConfig();
+  bool network_moves_ = true;
 };
 
 std::unique_ptr<Rollout> Begin(Predictor* predictor, const SceneInput& input,
@@ -204,6 +206,61 @@ TEST_F(ExactMotion, NothingDriftsInTwentyFourStepsAndTheWayBackEndsAtTheSameBits
     ExpectCarried(start, PositionsOf(*rollout), rows[step - 1][0], rows[step - 1][1], ExpectSame);
   }
   EXPECT_EQ(PositionsOf(*rollout), start);
+}
+
+constexpr float kTileM = 0.009f;
+
+/// Something flat lies on the middle of the sliding plate, in all views: 9 mm above it.
+void AddTile(SceneInput* input) {
+  for (Observation& observation : input->observations) {
+    for (RgbdView& view : observation.views) {
+      const double eye_m = view.camera.world_from_camera.translation_m[2];
+      for (int v = 0; v < view.depth.height_px; ++v) {
+        for (int u = 0; u < view.depth.width_px; ++u) {
+          float& depth_m =
+              view.depth.pixels_m[static_cast<std::size_t>(v) * view.depth.width_px + u];
+          const Vec3d at_m = Unproject(view.camera, u, v, depth_m);
+          if (std::hypot(at_m[0] - kSlidingPlateXM, at_m[1]) > 0.05) continue;
+          depth_m *= static_cast<float>((eye_m - kTileM) / eye_m);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(ExactMotion, WithAContactGuessWhatThePlateTouchesGoesWithItAndAllElseKeepsItsBits) {
+  config_.network.contact_guess = true;
+  network_moves_ = false;
+  Robot robot = TwoPlates();
+  robot.links[2].part = LinkPart::kFinger;  // which takes only what is 4 mm away for itself
+  const auto predictor = SaveAndLoad(robot);
+  SceneInput input = PlateScene();
+  input.robot = nullptr;
+  AddTile(&input);
+  const auto rollout =
+      Begin(predictor.get(), input, ActionsOf({{0, 0.02f}, {0, 0.05f}, {0, 0.05f}}));
+  ASSERT_TRUE(rollout->MeasureSpread().ok());
+  const std::vector<float> start = PositionsOf(*rollout);
+  for (const float slide_m : {0.02f, 0.05f, 0.05f}) {
+    Advance(rollout.get(), 1);
+    const std::vector<float> now = PositionsOf(*rollout);
+    int of_tile = 0, others = 0;
+    for (std::size_t i = 0; i < start.size(); i += 3) {
+      if (start[i + 2] > 0.9f * kTileM) {
+        ++of_tile;
+        EXPECT_NEAR(now[i], start[i] + slide_m, kExactM);
+        EXPECT_NEAR(now[i + 2], start[i + 2], kExactM);
+      } else if (PlateOf(&start[i]) != Plate::kSliding) {
+        ++others;
+        ExpectSame(&start[i], &now[i]);
+      }
+    }
+    EXPECT_GT(of_tile, 5);
+    EXPECT_GT(others, 300);
+    for (const float spread_m : (*rollout->ReadParticles())->spread_m) {
+      EXPECT_LE(spread_m, kExactM) << "of rollouts whose network says nothing";
+    }
+  }
 }
 
 TEST_F(ExactMotion, EveryTensorFormEqualsTheSlowOne) {

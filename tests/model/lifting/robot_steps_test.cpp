@@ -6,6 +6,7 @@
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <numbers>
 #include <vector>
 
@@ -44,7 +45,8 @@ KinematicRows RowsOf(const Robot& robot) {
   KinematicRows rows;
   for (const double slide_m : {0.0, 0.1, 0.3, 0.6, 1.0}) {
     const double turn_rad = 0.5 * std::numbers::pi * static_cast<double>(rows.row_count++);
-    rows.link_poses.push_back(LinkPoses(robot, std::vector<double>{turn_rad, slide_m}));
+    rows.joints.push_back({turn_rad, slide_m});
+    rows.link_poses.push_back(LinkPoses(robot, rows.joints.back()));
   }
   return rows;
 }
@@ -86,7 +88,7 @@ class RobotStepsTest : public ::testing::Test {
     return {&robot_, RowsOf(robot_), moves_exactly, {older_, older_links_}, {newer_, newer_links_}};
   }
   StepInput InputOf(const RobotSteps& steps, int step) const {
-    return steps.InputOf(step, step == 1 ? older_ : newer_, newer_, kBox);
+    return steps.InputOf(step, step == 1 ? older_ : newer_, newer_, {}, kBox);
   }
 
   const Robot robot_ = PlatesOfOnePoint();
@@ -132,11 +134,52 @@ TEST_F(RobotStepsTest, PutAttachedParticlesWhereTheStepTakesThem) {
   const RobotSteps steps = Steps(/*moves_exactly=*/true);
   const CloudTensors predicted = Cloud({{7, 7, 7}, {7, 7, 7}, {7, 7, 7}}, 3);
   for (int step = 1; step <= kLastStep; ++step) {
-    const CloudTensors placed = steps.Place(step, predicted, newer_);
+    const CloudTensors placed = steps.Place(step, predicted, newer_, {});
     ExpectRows(placed.positions_m, {{7, 7, 7}, kSlidingPoint[step + 1], kTurningPoint[step + 1]},
                "positions", step);
     ExpectRows(placed.features, {{3, 3}, {2, 2}, {2, 2}}, "features", step);
   }
+}
+
+/// A thing 5 mm in front of the sliding plate's point, which is 2.5 cm above the table here.
+TEST_F(RobotStepsTest, GuessThatWhatIsTouchedFollows) {
+  auto robot = std::make_shared<Robot>(robot_);
+  for (Vec3f& point_m : robot->surface.positions_m) point_m[2] = 0.025f;
+  KinematicRows rows = RowsOf(*robot);
+  const auto at = [](float x) { return std::vector<float>{x, 0.03f, 0.025f}; };
+  const CloudTensors before = Cloud(
+      {at(-0.095f), at(-0.075f), at(-0.055f), {0.6f, 0.6f, 0}, {0.7f, 0.6f, 0}, {0.8f, 0.6f, 0}},
+      2);
+  const std::vector<std::int32_t> links(6, kNotAttached);
+  const RobotSteps steps(robot.get(), rows, true, {before, links}, {before, links});
+  const std::vector<float> positions_m(before.positions_m.const_data_ptr<float>(),
+                                       before.positions_m.const_data_ptr<float>() + 18);
+  const ContactRule contacts(robot, positions_m, links);
+  ASSERT_EQ(contacts.object_count(), 1u);
+  EXPECT_FALSE(steps.ContactGuess(1, before, nullptr, nullptr).defined());
+
+  ContactRule::Touched touched = contacts.Untouched();
+  const std::vector<float> stays(3, 0.f);
+  const torch::Tensor guess_m = steps.ContactGuess(1, before, &contacts, &touched);
+  ExpectRows(guess_m, {{0.2f, 0, 0}, {0.2f, 0, 0}, {0.2f, 0, 0}, stays, stays, stays}, "guess", 1);
+  EXPECT_EQ(touched, ContactRule::Touched{1});
+  const StepInput input = steps.InputOf(1, before, before, guess_m, kBox);
+  const std::vector<float> free(4, 0.f);
+  ExpectRows(input.surface.newer_motion,
+             {{0, 0.2f, 0, 0}, {0, 0.2f, 0, 0}, {0, 0.2f, 0, 0}, free, free, free}, "newer motion",
+             1);
+  ExpectRows(input.surface.older_motion, Rows(6, free), "older motion", 1);
+
+  // What the network says is added; from where that is the next step goes on.
+  CloudTensors predicted = before;
+  predicted.positions_m = predicted.positions_m + at::tensor({0.f, 0.01f, 0.f});
+  const CloudTensors next = steps.Place(1, predicted, before, guess_m);
+  ExpectRows(next.positions_m.narrow(0, 0, 1), {{0.105f, 0.04f, 0.025f}}, "positions", 1);
+  EXPECT_EQ(steps.ContactGuess(2, next, &contacts, &touched).abs().sum().item<float>(), 0)
+      << "1.1 cm from the point";
+  const CloudTensors followed = steps.Place(1, before, before, guess_m);
+  ExpectRows(steps.ContactGuess(2, followed, &contacts, &touched),
+             {{0.3f, 0, 0}, {0.3f, 0, 0}, {0.3f, 0, 0}, stays, stays, stays}, "guess", 2);
 }
 
 TEST_F(RobotStepsTest, OfLearnedMotionAttachNothing) {
@@ -147,7 +190,8 @@ TEST_F(RobotStepsTest, OfLearnedMotionAttachNothing) {
     const Rows zeros(3, std::vector<float>(4, 0.f));
     ExpectRows(input.surface.older_motion, zeros, "older motion", step);
     ExpectRows(input.surface.newer_motion, zeros, "newer motion", step);
-    EXPECT_TRUE(at::equal(steps.Place(step, predicted, newer_).positions_m, predicted.positions_m));
+    EXPECT_TRUE(
+        at::equal(steps.Place(step, predicted, newer_, {}).positions_m, predicted.positions_m));
   }
 }
 

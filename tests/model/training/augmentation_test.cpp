@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <numbers>
 #include <set>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "common/transforms.h"
 #include "model/training/sample_source.h"
 #include "model/training/sequence_loss.h"
+#include "robots/forward_kinematics.h"
+#include "tests/model/plane_robot.h"
 #include "tests/model/plate_episode.h"
 #include "tests/model/tiny_scene.h"
 #include "tests/model/training/trainer_fixture.h"
@@ -23,7 +26,10 @@ TEST(TurnSample, AQuarterTurnsEveryPlaceAroundTheMiddleOfTheWorkspace) {
   TrainingSample sample;
   sample.workspace = {{0, 0, 0}, {2, 4, 1}};  // the middle is (1, 2)
   sample.older.positions_m = sample.newer.positions_m = {2, 2, 0.5f};
-  sample.robot_rows.link_poses = {{Transform{{2, 2, 0}, {0, 0, 0, 1}}}};
+  sample.robot = std::make_shared<const Robot>(testing::TwoPlates());
+  sample.robot_rows.joints = {{0.3, 0.1}};
+  sample.robot_rows.link_poses = {LinkPoses(*sample.robot, sample.robot_rows.joints[0])};
+  sample.robot_rows.link_poses[0].push_back({{2, 2, 0}, {0, 0, 0, 1}});
   sample.tracks.positions_m = {{1, 2, 0}};
   SupervisedView view;
   view.camera.world_from_camera = {{1, 1, 0}, {0, 0, 0, 1}};
@@ -37,7 +43,13 @@ TEST(TurnSample, AQuarterTurnsEveryPlaceAroundTheMiddleOfTheWorkspace) {
   expect(sample.older.positions_m.data(), 1, 3, 0.5);
   expect(sample.newer.positions_m.data(), 1, 3, 0.5);
   expect(sample.tracks.positions_m[0].data(), 1, 2, 0);
-  const Vec3d tip = Apply(sample.robot_rows.link_poses[0][0], {1, 0, 0});
+  const std::vector<Transform>& poses = sample.robot_rows.link_poses[0];
+  const std::vector<Transform> by_joints = LinkPoses(*sample.robot, sample.robot_rows.joints[0]);
+  for (std::size_t link = 0; link < by_joints.size(); ++link) {
+    const Vec3d at_m = Apply(poses[link], {1, 0, 0}), same_m = Apply(by_joints[link], {1, 0, 0});
+    EXPECT_LE(DistanceM(at_m, same_m), kTurnedToleranceM) << "link " << link;
+  }
+  const Vec3d tip = Apply(poses.back(), {1, 0, 0});
   EXPECT_NEAR(tip[0], 1, kTurnedToleranceM);
   EXPECT_NEAR(tip[1], 4, kTurnedToleranceM);
   const Vec3d ahead = Apply(sample.target_steps[0][0].camera.world_from_camera, {0, 1, 0});

@@ -1,4 +1,4 @@
-#include "evaluation/nearest_point.h"
+#include "robots/nearest_point.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "evaluation/particle_clusters.h"
+#include "robots/particle_clusters.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "common/check.h"
 #include "common/transforms.h"
-#include "evaluation/scene_motion.h"
+#include "robots/attachment.h"
 
 namespace interlacer {
 namespace {
@@ -50,24 +50,24 @@ GridCell GridCellOf(const Vec3d& point_m) {
 }  // namespace
 
 ParticleClusters ClusterParticles(std::span<const float> positions_m,
-                                  std::span<const std::int32_t> bodies) {
-  INTERLACER_CHECK(positions_m.size() == 3 * bodies.size(), "sizes of clustered particles");
+                                  std::span<const std::int32_t> links) {
+  INTERLACER_CHECK(positions_m.size() == 3 * links.size(), "sizes of clustered particles");
   std::vector<double> heights_m;
-  for (std::size_t i = 0; i < bodies.size(); ++i) {
-    if (bodies[i] == kStandsStill) heights_m.push_back(positions_m[3 * i + 2]);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    if (links[i] == kNotAttached) heights_m.push_back(positions_m[3 * i + 2]);
   }
   ParticleClusters clusters;
   clusters.support_m = SupportHeight(std::move(heights_m));
   std::map<GridCell, std::vector<std::size_t>> left;  // of those that are in no cluster yet
-  for (std::size_t i = 0; i < bodies.size(); ++i) {
+  for (std::size_t i = 0; i < links.size(); ++i) {
     const Vec3d point_m = PositionOf(positions_m, i);
-    if (bodies[i] != kStandsStill || point_m[2] <= clusters.support_m + kAboveSupportM) continue;
+    if (links[i] != kNotAttached || point_m[2] <= clusters.support_m + kAboveSupportM) continue;
     left[GridCellOf(point_m)].push_back(i);
   }
   std::vector<std::size_t> seeds;
   for (const auto& [cell, points] : left) seeds.insert(seeds.end(), points.begin(), points.end());
   std::sort(seeds.begin(), seeds.end());
-  std::vector<char> is_taken(bodies.size(), 0);
+  std::vector<char> is_taken(links.size(), 0);
   for (const std::size_t seed : seeds) {
     if (is_taken[seed]) continue;
     is_taken[seed] = 1;

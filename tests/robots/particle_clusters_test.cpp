@@ -1,4 +1,4 @@
-#include "evaluation/particle_clusters.h"
+#include "robots/particle_clusters.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <set>
 
-#include "evaluation/scene_motion.h"
+#include "robots/attachment.h"
 #include "tests/support/clouds.h"
 #include "tests/support/tolerances.h"
 
@@ -21,7 +21,7 @@ constexpr double kTableM = 0.3;
 constexpr std::size_t kThingParticles = 8;
 
 std::vector<std::int32_t> Free(const Cloud& cloud) {
-  return std::vector<std::int32_t>(cloud.size() / 3, kStandsStill);
+  return std::vector<std::int32_t>(cloud.size() / 3, kNotAttached);
 }
 
 void AddThing(Cloud& cloud, double x_m) {
@@ -66,9 +66,9 @@ TEST(ParticleClusters, TheRobotTakesNoPart) {
   AddTable(cloud);
   const std::size_t robot_begin = cloud.size() / 3;
   for (int i = 0; i < 1000; ++i) AddPoint(cloud, 0.02, 0.0005 * i, 0.5);  // more than the table's
-  std::vector<std::int32_t> bodies = Free(cloud);
-  std::fill(bodies.begin() + static_cast<std::ptrdiff_t>(robot_begin), bodies.end(), 3);
-  const ParticleClusters clusters = ClusterParticles(cloud, bodies);
+  std::vector<std::int32_t> links = Free(cloud);
+  std::fill(links.begin() + static_cast<std::ptrdiff_t>(robot_begin), links.end(), 3);
+  const ParticleClusters clusters = ClusterParticles(cloud, links);
   EXPECT_NEAR(clusters.support_m, kTableM, testing::kFloatPlaceToleranceM);
   ASSERT_EQ(clusters.members.size(), 1u);
   EXPECT_EQ(clusters.members[0].size(), thing_end);

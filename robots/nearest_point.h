@@ -20,6 +20,8 @@ class NearestPoint {
   /// Which of the positions it is.
   std::size_t IndexOf(const Vec3d& query_m) const;
 
+  std::size_t size_bytes() const { return points_.size() * sizeof(Point); }
+
  private:
   struct Point {
     Vec3d position_m;

@@ -3,8 +3,9 @@
 /// What stands on a table, as clusters of the particles of one observation, by their places alone.
 ///
 ///   positions_m  [n,3] float32, world frame, z up, finite, within a workspace
-///   bodies       [n] kStandsStill for particles that belong to no link of the robot; the others
-///                take no part
+///   links        [n] kNotAttached (robots/attachment.h) for particles that belong to no link of
+///   the
+///                robot; the others take no part
 /// The support is the mean height of the particles in the centimetre of height that holds the most
 /// of them; of several the lowest. What is more than 8 mm above it and no farther than 4 cm from
 /// its next one is one cluster (single linkage): pixels of a view of 64 x 64 lie 2 to 3 cm apart. A
@@ -24,6 +25,6 @@ struct ParticleClusters {
 };
 
 ParticleClusters ClusterParticles(std::span<const float> positions_m,
-                                  std::span<const std::int32_t> bodies);
+                                  std::span<const std::int32_t> links);
 
 }  // namespace interlacer

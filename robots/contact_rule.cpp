@@ -1,0 +1,255 @@
+#include "robots/contact_rule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <utility>
+
+#include "common/transforms.h"
+#include "robots/forward_kinematics.h"
+#include "robots/nearest_point.h"
+#include "robots/particle_clusters.h"
+
+namespace interlacer {
+namespace {
+
+constexpr int kSubsteps = 5;
+constexpr double kTouchM = 0.01;
+/// Share of a surface point's way by which a gap grows when its link draws back.
+constexpr double kDrawnBackShare = 0.5;
+constexpr double kHighestRestM = 0.02;
+constexpr double kLiftedM = 0.01;
+
+Vec3d PositionOf(std::span<const float> positions_m, std::size_t i) {
+  return {positions_m[3 * i], positions_m[3 * i + 1], positions_m[3 * i + 2]};
+}
+
+std::vector<Vec3d> PositionsOf(std::span<const float> positions_m,
+                               const std::vector<std::size_t>& members) {
+  std::vector<Vec3d> out;
+  for (const std::size_t i : members) out.push_back(PositionOf(positions_m, i));
+  return out;
+}
+
+double LowestOf(const std::vector<Vec3d>& points_m) {
+  double lowest_m = std::numeric_limits<double>::infinity();
+  for (const Vec3d& p : points_m) lowest_m = std::min(lowest_m, p[2]);
+  return lowest_m;
+}
+
+/// Diagonal of the box around the points.
+double ExtentOf(const std::vector<Vec3d>& points_m) {
+  Vec3d low = points_m.front(), high = low;
+  for (const Vec3d& p : points_m) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      low[axis] = std::min(low[axis], p[axis]);
+      high[axis] = std::max(high[axis], p[axis]);
+    }
+  }
+  return DistanceM(low, high);
+}
+
+/// world_from_link at one place between two rows.
+std::vector<Transform> PosesBetween(const Robot& robot, std::span<const double> from,
+                                    std::span<const double> to, double share) {
+  std::vector<double> joints;
+  for (std::size_t c = 0; c < from.size(); ++c) {
+    const RobotJoint& joint = robot.links[static_cast<std::size_t>(robot.columns[c])].joint;
+    double way = to[c] - from[c];
+    // A joint that may turn for ever goes the shorter way round.
+    if (joint.type == JointType::kContinuous) way = std::remainder(way, 2 * std::numbers::pi);
+    joints.push_back(from[c] + share * way);
+  }
+  return LinkPoses(robot, joints);
+}
+
+}  // namespace
+
+/// What touches things of a link, in its own frame.
+class LinkSurface {
+ public:
+  /// positions_m [n,3], n > 0.
+  explicit LinkSurface(const std::vector<float>& positions_m)
+      : positions_m_(positions_m), nearest_(positions_m) {
+    for (std::size_t i = 0; i < positions_m.size() / 3; ++i) {
+      radius_m_ = std::max(radius_m_, DistanceM(At(i), At(0)));
+    }
+  }
+
+  /// Whether all of it is farther than `distance_m` from a point.
+  bool IsFarther(const Vec3d& point_m, double distance_m) const {
+    return DistanceM(point_m, At(0)) > radius_m_ + distance_m;
+  }
+  double DistanceTo(const Vec3d& point_m) const { return nearest_.DistanceM(point_m); }
+  Vec3d NearestTo(const Vec3d& point_m) const { return At(nearest_.IndexOf(point_m)); }
+
+  std::size_t size_bytes() const {
+    return positions_m_.size() * sizeof(float) + nearest_.size_bytes();
+  }
+
+ private:
+  Vec3d At(std::size_t i) const { return PositionOf(positions_m_, i); }
+
+  std::vector<float> positions_m_;
+  NearestPoint nearest_;
+  double radius_m_ = 0;  ///< of a sphere around the first point
+};
+
+namespace {
+
+/// The least distance of an object to a link, and the particle in the link's frame.
+struct Gap {
+  double m = std::numeric_limits<double>::infinity();
+  Vec3d particle_m{};
+};
+
+/// An object within one step, in which it moves as a rigid body.
+class RigidObject {
+ public:
+  RigidObject(std::vector<Vec3d> start_m, double rest_m)
+      : start_m_(std::move(start_m)), now_m_(start_m_), rest_m_(rest_m) {
+    for (const Vec3d& p : start_m_) {
+      radius_m_ = std::max(radius_m_, DistanceM(p, start_m_.front()));
+    }
+  }
+
+  /// now_from_start, identity as long as nothing has moved it.
+  const Transform& moved() const { return moved_; }
+
+  struct Contact {
+    bool is_touched = false;
+    std::optional<std::size_t> link;  ///< that the object goes with
+  };
+  /// While the links go from `now` to `next`.
+  Contact ContactWith(const std::vector<std::optional<LinkSurface>>& surfaces,
+                      const std::vector<Transform>& now, const std::vector<Transform>& next) const {
+    std::vector<std::pair<Gap, std::size_t>> touching;
+    for (std::size_t link = 0; link < surfaces.size(); ++link) {
+      if (!surfaces[link]) continue;
+      const Gap gap = GapTo(*surfaces[link], now[link], kTouchM);
+      if (gap.m < kTouchM) touching.emplace_back(gap, link);
+    }
+    std::stable_sort(touching.begin(), touching.end(),
+                     [](const auto& a, const auto& b) { return a.first.m < b.first.m; });
+    for (const auto& [gap, link] : touching) {
+      const Vec3d point_m = surfaces[link]->NearestTo(gap.particle_m);
+      const double way_m = DistanceM(Apply(now[link], point_m), Apply(next[link], point_m));
+      const double draws_back_m = kDrawnBackShare * way_m;
+      const Gap later = GapTo(*surfaces[link], next[link], kTouchM + draws_back_m);
+      if (later.m - gap.m <= draws_back_m) return {true, link};
+    }
+    return {!touching.empty(), std::nullopt};
+  }
+
+  void Follow(const Transform& from, const Transform& to) {
+    if (from == to) return;
+    moved_ = Compose(Compose(to, Inverse(from)), moved_);
+    Place();
+    const double below_m = rest_m_ - LowestOf(now_m_);
+    if (below_m > 0) Raise(below_m);
+  }
+
+  void FallIfLifted() {
+    const double above_m = LowestOf(now_m_) - rest_m_;
+    if (above_m > kLiftedM) Raise(-above_m);
+  }
+
+ private:
+  /// A gap that is surely wider than `reach_m` need not be measured.
+  Gap GapTo(const LinkSurface& surface, const Transform& world_from_link, double reach_m) const {
+    const Transform link_from_world = Inverse(world_from_link);
+    Gap gap;
+    if (surface.IsFarther(Apply(link_from_world, now_m_.front()), radius_m_ + reach_m)) return gap;
+    for (const Vec3d& p : now_m_) {
+      const Vec3d particle_m = Apply(link_from_world, p);
+      if (surface.IsFarther(particle_m, std::min(reach_m, gap.m))) continue;
+      const double distance_m = surface.DistanceTo(particle_m);
+      if (distance_m < gap.m) gap = {distance_m, particle_m};
+    }
+    return gap;
+  }
+
+  void Raise(double by_m) {
+    moved_.translation_m[2] += by_m;
+    Place();
+  }
+
+  void Place() {
+    for (std::size_t i = 0; i < start_m_.size(); ++i) now_m_[i] = Apply(moved_, start_m_[i]);
+  }
+
+  std::vector<Vec3d> start_m_, now_m_;
+  double radius_m_ = 0;  ///< of a sphere around the first particle
+  double rest_m_;
+  Transform moved_;
+};
+
+}  // namespace
+
+ContactRule::ContactRule(std::shared_ptr<const Robot> robot, std::span<const float> positions_m,
+                         std::span<const std::int32_t> links)
+    : robot_(std::move(robot)) {
+  std::vector<std::vector<float>> of_links_m(robot_->links.size());
+  for (std::size_t i = 0; i < robot_->surface.size(); ++i) {
+    std::vector<float>& of_link_m = of_links_m[static_cast<std::size_t>(robot_->surface.links[i])];
+    const Vec3f& point_m = robot_->surface.positions_m[i];
+    of_link_m.insert(of_link_m.end(), point_m.begin(), point_m.end());
+  }
+  surfaces_.resize(of_links_m.size());
+  for (std::size_t link = 0; link < surfaces_.size(); ++link) {
+    if (!of_links_m[link].empty()) surfaces_[link].emplace(of_links_m[link]);
+  }
+  ParticleClusters clusters = ClusterParticles(positions_m, links);
+  for (std::vector<std::size_t>& members : clusters.members) {
+    const std::vector<Vec3d> points_m = PositionsOf(positions_m, members);
+    if (ExtentOf(points_m) > kLargestObjectM) continue;
+    rests_m_.push_back(std::min(LowestOf(points_m), clusters.support_m + kHighestRestM));
+    members_.push_back(std::move(members));
+  }
+}
+
+ContactRule::~ContactRule() = default;
+ContactRule::ContactRule(ContactRule&&) noexcept = default;
+ContactRule& ContactRule::operator=(ContactRule&&) noexcept = default;
+
+std::int64_t ContactRule::size_bytes() const {
+  std::size_t bytes = rests_m_.size() * sizeof(double);
+  for (const std::vector<std::size_t>& of_object : members_) {
+    bytes += of_object.size() * sizeof(std::size_t);
+  }
+  for (const std::optional<LinkSurface>& surface : surfaces_) {
+    bytes += sizeof(surface) + (surface ? surface->size_bytes() : 0);
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+std::vector<Transform> ContactRule::Step(std::span<const double> from_joints,
+                                         std::span<const double> to_joints,
+                                         std::span<const float> positions_m,
+                                         Touched* touched) const {
+  std::vector<RigidObject> objects;
+  for (std::size_t k = 0; k < members_.size(); ++k) {
+    objects.emplace_back(PositionsOf(positions_m, members_[k]), rests_m_[k]);
+  }
+  std::vector<Transform> now = PosesBetween(*robot_, from_joints, to_joints, 0);
+  for (int substep = 1; substep <= kSubsteps; ++substep) {
+    std::vector<Transform> next =
+        PosesBetween(*robot_, from_joints, to_joints, static_cast<double>(substep) / kSubsteps);
+    for (std::size_t k = 0; k < objects.size(); ++k) {
+      const RigidObject::Contact contact = objects[k].ContactWith(surfaces_, now, next);
+      if (contact.is_touched) (*touched)[k] = 1;
+      if (contact.link) {
+        objects[k].Follow(now[*contact.link], next[*contact.link]);
+      } else if ((*touched)[k] != 0) {
+        objects[k].FallIfLifted();
+      }
+    }
+    now = std::move(next);
+  }
+  std::vector<Transform> moved;
+  for (const RigidObject& object : objects) moved.push_back(object.moved());
+  return moved;
+}
+
+}  // namespace interlacer
