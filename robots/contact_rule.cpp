@@ -21,10 +21,6 @@ constexpr double kDrawnBackShare = 0.5;
 constexpr double kHighestRestM = 0.02;
 constexpr double kLiftedM = 0.01;
 
-Vec3d PositionOf(std::span<const float> positions_m, std::size_t i) {
-  return {positions_m[3 * i], positions_m[3 * i + 1], positions_m[3 * i + 2]};
-}
-
 std::vector<Vec3d> PositionsOf(std::span<const float> positions_m,
                                const std::vector<std::size_t>& members) {
   std::vector<Vec3d> out;

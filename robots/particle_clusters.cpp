@@ -17,10 +17,6 @@ constexpr double kSupportBandM = 0.01;
 constexpr double kAboveSupportM = 0.008;
 constexpr double kLinkM = 0.04;
 
-Vec3d PositionOf(std::span<const float> positions_m, std::size_t i) {
-  return {positions_m[3 * i], positions_m[3 * i + 1], positions_m[3 * i + 2]};
-}
-
 /// Mean of the fullest band of kSupportBandM.
 double SupportHeight(std::vector<double> heights_m) {
   std::sort(heights_m.begin(), heights_m.end());

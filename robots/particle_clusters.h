@@ -17,7 +17,14 @@
 #include <span>
 #include <vector>
 
+#include "common/geometry.h"
+
 namespace interlacer {
+
+/// Row i of positions.
+inline Vec3d PositionOf(std::span<const float> positions_m, std::size_t i) {
+  return {positions_m[3 * i], positions_m[3 * i + 1], positions_m[3 * i + 2]};
+}
 
 struct ParticleClusters {
   double support_m = 0;  ///< height; 0 without particles

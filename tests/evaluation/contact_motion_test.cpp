@@ -166,7 +166,7 @@ TEST(ContactMotion, WhatIsLargerThanAnObjectIsFurnitureAndStays) {
   const std::vector<std::vector<double>> rows = {{0, 0, 0, 0}, {0, .1, 0, 0}};
   Cloud cloud = BlockOnTable();
   EXPECT_TRUE(FollowContacts(Commanded(Hand(), rows), cloud).bodies.front() >= 0);
-  for (double y = 0.05; y < kLargestObjectM; y += 0.03) AddPoint(cloud, 0, y, 0.03);
+  for (double y = 0.05; y < kLargestObjectM + 0.05; y += 0.03) AddPoint(cloud, 0, y, 0.03);
   EXPECT_EQ(FollowContacts(Commanded(Hand(), rows), cloud).bodies.front(), kStandsStill);
 }
 

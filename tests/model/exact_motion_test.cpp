@@ -230,6 +230,7 @@ void AddTile(SceneInput* input) {
 
 TEST_F(ExactMotion, WithAContactGuessWhatThePlateTouchesGoesWithItAndAllElseKeepsItsBits) {
   config_.network.contact_guess = true;
+  config_.data.particle_count = 6144;  // all pixels
   network_moves_ = false;
   Robot robot = TwoPlates();
   robot.links[2].part = LinkPart::kFinger;  // which takes only what is 4 mm away for itself
