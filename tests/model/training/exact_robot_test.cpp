@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "data/scene_input.h"
 #include "model/files/checkpoint.h"
 #include "model/predictor.h"
+#include "model/training/augmentation.h"
 #include "model/training/sample_source.h"
 #include "model/training/sequence_loss.h"
 #include "robots/attachment.h"
@@ -134,6 +136,56 @@ TEST_F(ExactRobotTraining, OnlyWhatTheNetworkMovesHasAPrice) {
   const double without = ComputeSequenceLoss(&model, sample, free).total.item<double>();
   EXPECT_NEAR(ComputeSequenceLoss(&model, sample, priced).total.item<double>(), without,
               1e-6 * without);
+}
+
+/// Lays nine free particles on the sliding plate, 9 mm above it; tracks say that they go with it
+/// and that all others stay.
+void LayTile(TrainingSample* sample) {
+  const std::vector<std::vector<double>>& joints = sample->robot_rows.joints;
+  LiftedTime& newer = sample->newer;
+  std::vector<std::size_t> tile;
+  for (std::size_t i = 0; tile.size() < 9; ++i) {
+    if (newer.links[i] == kNotAttached) tile.push_back(i);
+  }
+  for (std::size_t k = 0; k < tile.size(); ++k) {
+    float* p = newer.positions_m.data() + 3 * tile[k];
+    p[0] = static_cast<float>(testing::kSlidingPlateXM + joints[1][1] + 0.01 * (k % 3));
+    p[1] = static_cast<float>(0.01 * (k / 3));
+    p[2] = 0.009f;
+  }
+  sample->tracks.is_known.assign(newer.links.size(), 1);
+  for (int step = 1; step <= sample->step_count; ++step) {
+    sample->tracks.positions_m.push_back(newer.positions_m);
+    const double slid_m = joints[static_cast<std::size_t>(step) + 1][1] - joints[1][1];
+    for (const std::size_t i : tile) {
+      sample->tracks.positions_m.back()[3 * i] += static_cast<float>(slid_m);
+    }
+  }
+  for (std::size_t i = 0; i < newer.links.size(); ++i) {
+    if (newer.links[i] != kNotAttached) sample->tracks.is_known[i] = 0;
+  }
+}
+
+TEST_F(ExactRobotTraining, AContactGuessIsWhereTrainingBegins) {
+  TrainOptions options = ExactOptions("unused", 1, plates_);
+  TrainingSample sample = Draw(options);
+  LayTile(&sample);
+  SequenceLossOptions tracks;
+  tracks.reconstruction_weight = tracks.video_weight = 0;
+  tracks.track_weight = 1;
+  for (const double yaw_rad : {0.0, 1.1}) {
+    TurnSample(yaw_rad, &sample);
+    for (const bool guesses : {false, true}) {
+      options.config.model.network.contact_guess = guesses;
+      WorldModel model(options.config.model);
+      InitializeWeights(&model, 3);  // nothing but the robot moves
+      const SequenceLoss loss = ComputeSequenceLoss(&model, sample, tracks);
+      EXPECT_GT(loss.still_track_m, 0.01);
+      EXPECT_NEAR(loss.track_m, guesses ? 0 : loss.still_track_m, 1e-6) << yaw_rad;
+      loss.total.backward();
+      EXPECT_TRUE(std::isfinite(loss.total.item<double>()));
+    }
+  }
 }
 
 TEST_F(ExactRobotTraining, ASceneWithoutARobotStandsStillWhateverTheNetworkSays) {
