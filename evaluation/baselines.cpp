@@ -164,7 +164,7 @@ Baseline ContactBaseline(const ContactMotion& contact, std::span<const float> pa
       const float* p = positions_m.data() + 3 * i;
       if (baseline.pixel_bodies[i] != kStandsStill || !Contains(reach, {p[0], p[1], p[2]}))
         continue;
-      const std::int32_t body = contact.bodies[nearest.IndexOf({p[0], p[1], p[2]})];
+      const std::int32_t body = contact.bodies[nearest.NearestTo({p[0], p[1], p[2]}).index];
       if (body >= first_object) baseline.pixel_bodies[i] = body;
     }
   }

@@ -34,7 +34,7 @@ struct SurfaceInput {
   torch::Tensor normals;     ///< [3,p,3] unit
   torch::Tensor is_gripper;  ///< [p] 1 on the gripper and its fingers, else 0
   /// [n,4] of each particle: 1 and the displacement to the next time in metres where it is attached
-  /// to the robot, else zeros; of the newer ones, with a contact_guess, 0 and the guess.
+  /// to the robot, else zeros; of the newer ones, with a contact_guess, else 0 and the guess.
   torch::Tensor older_motion, newer_motion;
 };
 

@@ -150,8 +150,9 @@ struct NetworkConfig {
   bool motion_gate = false;
   /// Shorter displacements are zero in inference, to the bit; training sees them. Ours.
   float min_displacement_m = 0;
-  /// Tells each step where objects go that follow what touches them (robots/contact_rule.h), and
-  /// adds what the network says to that. Only where the robot moves exactly. Ours.
+  /// Tells each step where objects go that follow what touches them (robots/contact_rule.h); the
+  /// network says of each particle how much of that to take. Only where the robot moves exactly.
+  /// Ours.
   bool contact_guess = false;
   GlobalLayerConfig global;
   LocalLayerConfig local;

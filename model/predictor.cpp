@@ -155,7 +155,11 @@ StatusOr<std::unique_ptr<Predictor>> LoadPredictorOn(DeviceChoice device,
   INTERLACER_RETURN_IF_ERROR(CatchTorchErrors([&]() -> Status {
     INTERLACER_ASSIGN_OR_RETURN(Checkpoint checkpoint,
                                 LoadCheckpoint(checkpoint_dir, {.device = device.kind()}));
-    const Status fits = CheckFitsDevice(checkpoint.model->config(), device.kind());
+    InterlacerConfig config = checkpoint.model->config();
+    config.robot_motion = options.robot_motion.value_or(config.robot_motion);
+    const Status is_valid = ValidateConfig(config);
+    if (!is_valid.ok()) return is_valid;
+    const Status fits = CheckFitsDevice(config, device.kind());
     if (!fits.ok()) return fits;
     checkpoint.model->eval();
     checkpoint.model->MoveTo(device.device, device.cuda);

@@ -94,9 +94,11 @@ Status ModelRollout::Advance() {
 StatusOr<ModelRollout::Clouds> ModelRollout::NextOf(const Clouds& clouds, int quarter_turns) const {
   CloudTensors next = clouds.newer;
   ContactRule::Touched touched = clouds.touched;
-  torch::Tensor guess_m;
   if (asks_network_) {
-    guess_m = robot_.ContactGuess(step_ + 1, clouds.newer, scene_->contacts.get(), &touched);
+    torch::Tensor guess_m;
+    if (scene_->contacts != nullptr) {
+      guess_m = robot_.ContactGuess(step_ + 1, clouds.newer, *scene_->contacts, &touched);
+    }
     const StepInput input =
         robot_.InputOf(step_ + 1, clouds.older, clouds.newer, guess_m, scene_->workspace);
     next = quarter_turns == 0 ? step_graph_->Step(input)
@@ -108,8 +110,7 @@ StatusOr<ModelRollout::Clouds> ModelRollout::NextOf(const Clouds& clouds, int qu
           .WithMetadata("step", std::to_string(step_ + 1));
     }
   }
-  return Clouds{clouds.newer, robot_.Place(step_ + 1, next, clouds.newer, guess_m),
-                std::move(touched)};
+  return Clouds{clouds.newer, robot_.Place(step_ + 1, next, clouds.newer), std::move(touched)};
 }
 
 Status ModelRollout::MeasureSpread() {

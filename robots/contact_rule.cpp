@@ -6,9 +6,9 @@
 #include <numbers>
 #include <utility>
 
+#include "common/check.h"
 #include "common/transforms.h"
 #include "robots/forward_kinematics.h"
-#include "robots/nearest_point.h"
 #include "robots/particle_clusters.h"
 
 namespace interlacer {
@@ -46,9 +46,19 @@ double ExtentOf(const std::vector<Vec3d>& points_m) {
   return DistanceM(low, high);
 }
 
-/// world_from_link at one place between two rows.
-std::vector<Transform> PosesBetween(const Robot& robot, std::span<const double> from,
-                                    std::span<const double> to, double share) {
+/// The links of the robot at one place between two rows.
+struct PosedLinks {
+  std::vector<Transform> world_from_link, link_from_world;
+};
+
+/// The least distance of an object to a link, and the point of its surface in the link's frame.
+struct Gap {
+  double m = std::numeric_limits<double>::infinity();
+  Vec3d surface_m{};
+};
+
+PosedLinks LinksBetween(const Robot& robot, std::span<const double> from,
+                        std::span<const double> to, double share) {
   std::vector<double> joints;
   for (std::size_t c = 0; c < from.size(); ++c) {
     const RobotJoint& joint = robot.links[static_cast<std::size_t>(robot.columns[c])].joint;
@@ -57,48 +67,11 @@ std::vector<Transform> PosesBetween(const Robot& robot, std::span<const double> 
     if (joint.type == JointType::kContinuous) way = std::remainder(way, 2 * std::numbers::pi);
     joints.push_back(from[c] + share * way);
   }
-  return LinkPoses(robot, joints);
+  PosedLinks links{LinkPoses(robot, joints), {}};
+  for (const Transform& pose : links.world_from_link)
+    links.link_from_world.push_back(Inverse(pose));
+  return links;
 }
-
-}  // namespace
-
-/// What touches things of a link, in its own frame.
-class LinkSurface {
- public:
-  /// positions_m [n,3], n > 0.
-  explicit LinkSurface(const std::vector<float>& positions_m)
-      : positions_m_(positions_m), nearest_(positions_m) {
-    for (std::size_t i = 0; i < positions_m.size() / 3; ++i) {
-      radius_m_ = std::max(radius_m_, DistanceM(At(i), At(0)));
-    }
-  }
-
-  /// Whether all of it is farther than `distance_m` from a point.
-  bool IsFarther(const Vec3d& point_m, double distance_m) const {
-    return DistanceM(point_m, At(0)) > radius_m_ + distance_m;
-  }
-  double DistanceTo(const Vec3d& point_m) const { return nearest_.DistanceM(point_m); }
-  Vec3d NearestTo(const Vec3d& point_m) const { return At(nearest_.IndexOf(point_m)); }
-
-  std::size_t size_bytes() const {
-    return positions_m_.size() * sizeof(float) + nearest_.size_bytes();
-  }
-
- private:
-  Vec3d At(std::size_t i) const { return PositionOf(positions_m_, i); }
-
-  std::vector<float> positions_m_;
-  NearestPoint nearest_;
-  double radius_m_ = 0;  ///< of a sphere around the first point
-};
-
-namespace {
-
-/// The least distance of an object to a link, and the particle in the link's frame.
-struct Gap {
-  double m = std::numeric_limits<double>::infinity();
-  Vec3d particle_m{};
-};
 
 /// An object within one step, in which it moves as a rigid body.
 class RigidObject {
@@ -119,20 +92,20 @@ class RigidObject {
   };
   /// While the links go from `now` to `next`.
   Contact ContactWith(const std::vector<std::optional<LinkSurface>>& surfaces,
-                      const std::vector<Transform>& now, const std::vector<Transform>& next) const {
+                      const PosedLinks& now, const PosedLinks& next) const {
     std::vector<std::pair<Gap, std::size_t>> touching;
     for (std::size_t link = 0; link < surfaces.size(); ++link) {
       if (!surfaces[link]) continue;
-      const Gap gap = GapTo(*surfaces[link], now[link], kTouchM);
+      const Gap gap = GapTo(*surfaces[link], now.link_from_world[link], kTouchM);
       if (gap.m < kTouchM) touching.emplace_back(gap, link);
     }
     std::stable_sort(touching.begin(), touching.end(),
                      [](const auto& a, const auto& b) { return a.first.m < b.first.m; });
     for (const auto& [gap, link] : touching) {
-      const Vec3d point_m = surfaces[link]->NearestTo(gap.particle_m);
-      const double way_m = DistanceM(Apply(now[link], point_m), Apply(next[link], point_m));
+      const double way_m = DistanceM(Apply(now.world_from_link[link], gap.surface_m),
+                                     Apply(next.world_from_link[link], gap.surface_m));
       const double draws_back_m = kDrawnBackShare * way_m;
-      const Gap later = GapTo(*surfaces[link], next[link], kTouchM + draws_back_m);
+      const Gap later = GapTo(*surfaces[link], next.link_from_world[link], kTouchM + draws_back_m);
       if (later.m - gap.m <= draws_back_m) return {true, link};
     }
     return {!touching.empty(), std::nullopt};
@@ -152,16 +125,14 @@ class RigidObject {
   }
 
  private:
-  /// A gap that is surely wider than `reach_m` need not be measured.
-  Gap GapTo(const LinkSurface& surface, const Transform& world_from_link, double reach_m) const {
-    const Transform link_from_world = Inverse(world_from_link);
+  /// Infinite where it is not less than `reach_m`.
+  Gap GapTo(const LinkSurface& surface, const Transform& link_from_world, double reach_m) const {
     Gap gap;
     if (surface.IsFarther(Apply(link_from_world, now_m_.front()), radius_m_ + reach_m)) return gap;
     for (const Vec3d& p : now_m_) {
-      const Vec3d particle_m = Apply(link_from_world, p);
-      if (surface.IsFarther(particle_m, std::min(reach_m, gap.m))) continue;
-      const double distance_m = surface.DistanceTo(particle_m);
-      if (distance_m < gap.m) gap = {distance_m, particle_m};
+      const NearestPoint::Found found =
+          surface.NearestTo(Apply(link_from_world, p), std::min(reach_m, gap.m));
+      if (found.distance_m < gap.m) gap = {found.distance_m, found.position_m};
     }
     return gap;
   }
@@ -185,7 +156,7 @@ class RigidObject {
 
 ContactRule::ContactRule(std::shared_ptr<const Robot> robot, std::span<const float> positions_m,
                          std::span<const std::int32_t> links)
-    : robot_(std::move(robot)) {
+    : robot_(std::move(robot)), position_count_(positions_m.size()) {
   std::vector<std::vector<float>> of_links_m(robot_->links.size());
   for (std::size_t i = 0; i < robot_->surface.size(); ++i) {
     std::vector<float>& of_link_m = of_links_m[static_cast<std::size_t>(robot_->surface.links[i])];
@@ -205,14 +176,10 @@ ContactRule::ContactRule(std::shared_ptr<const Robot> robot, std::span<const flo
   }
 }
 
-ContactRule::~ContactRule() = default;
-ContactRule::ContactRule(ContactRule&&) noexcept = default;
-ContactRule& ContactRule::operator=(ContactRule&&) noexcept = default;
-
 std::int64_t ContactRule::size_bytes() const {
   std::size_t bytes = rests_m_.size() * sizeof(double);
   for (const std::vector<std::size_t>& of_object : members_) {
-    bytes += of_object.size() * sizeof(std::size_t);
+    bytes += sizeof(of_object) + of_object.size() * sizeof(std::size_t);
   }
   for (const std::optional<LinkSurface>& surface : surfaces_) {
     bytes += sizeof(surface) + (surface ? surface->size_bytes() : 0);
@@ -224,19 +191,21 @@ std::vector<Transform> ContactRule::Step(std::span<const double> from_joints,
                                          std::span<const double> to_joints,
                                          std::span<const float> positions_m,
                                          Touched* touched) const {
+  INTERLACER_CHECK(positions_m.size() == position_count_ && touched->size() == object_count(),
+                   "sizes of a contact rule's step");
   std::vector<RigidObject> objects;
   for (std::size_t k = 0; k < members_.size(); ++k) {
     objects.emplace_back(PositionsOf(positions_m, members_[k]), rests_m_[k]);
   }
-  std::vector<Transform> now = PosesBetween(*robot_, from_joints, to_joints, 0);
+  PosedLinks now = LinksBetween(*robot_, from_joints, to_joints, 0);
   for (int substep = 1; substep <= kSubsteps; ++substep) {
-    std::vector<Transform> next =
-        PosesBetween(*robot_, from_joints, to_joints, static_cast<double>(substep) / kSubsteps);
+    PosedLinks next =
+        LinksBetween(*robot_, from_joints, to_joints, static_cast<double>(substep) / kSubsteps);
     for (std::size_t k = 0; k < objects.size(); ++k) {
       const RigidObject::Contact contact = objects[k].ContactWith(surfaces_, now, next);
       if (contact.is_touched) (*touched)[k] = 1;
       if (contact.link) {
-        objects[k].Follow(now[*contact.link], next[*contact.link]);
+        objects[k].Follow(now.world_from_link[*contact.link], next.world_from_link[*contact.link]);
       } else if ((*touched)[k] != 0) {
         objects[k].FallIfLifted();
       }

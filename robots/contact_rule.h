@@ -20,7 +20,9 @@
 ///   positions_m  [n,3] float32, world frame, z up, finite
 ///   links        [n] of AttachPoints at the observation; those of the robot take no part
 ///   joints       [c] radians and metres in the order of Robot::columns
-/// Determinism: equal bits for any thread count. Threads: immutable after construction.
+/// How large furniture is was not measured: objects that two hands move are smaller, tables and
+/// shelves larger. Errors: broken invariants only. Determinism: equal bits for any thread count.
+/// Threads: immutable after construction.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,11 +32,10 @@
 #include <vector>
 
 #include "common/geometry.h"
+#include "robots/link_surface.h"
 #include "robots/robot.h"
 
 namespace interlacer {
-
-class LinkSurface;
 
 /// Diagonal of the box around an object.
 inline constexpr double kLargestObjectM = 0.5;
@@ -44,9 +45,6 @@ class ContactRule {
   /// Of one observation. The robot must be valid and not null.
   ContactRule(std::shared_ptr<const Robot> robot, std::span<const float> positions_m,
               std::span<const std::int32_t> links);
-  ~ContactRule();
-  ContactRule(ContactRule&&) noexcept;
-  ContactRule& operator=(ContactRule&&) noexcept;
 
   /// Memory that it holds, but for the robot.
   std::int64_t size_bytes() const;
@@ -59,13 +57,15 @@ class ContactRule {
   Touched Untouched() const { return Touched(object_count(), 0); }
 
   /// [objects] later_from_now while the joints go from one row to the next, identity in every bit
-  /// where the object stays. `positions_m` are those of now, of all particles.
+  /// where the object stays. `positions_m` are those of now, of as many particles as at the
+  /// observation; `touched` is Untouched() before the first step.
   std::vector<Transform> Step(std::span<const double> from_joints,
                               std::span<const double> to_joints, std::span<const float> positions_m,
                               Touched* touched) const;
 
  private:
   std::shared_ptr<const Robot> robot_;
+  std::size_t position_count_;
   std::vector<std::optional<LinkSurface>> surfaces_;  ///< [links]; nothing without surface points
   std::vector<std::vector<std::size_t>> members_;
   std::vector<double> rests_m_;  ///< [objects] height of the lowest particle of what lies

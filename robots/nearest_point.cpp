@@ -16,16 +16,11 @@ NearestPoint::NearestPoint(std::span<const float> positions_m) {
   Split(0, points_.size(), 0);
 }
 
-double NearestPoint::DistanceM(const Vec3d& query_m) const {
-  return std::sqrt(Find(query_m).sq_dist_m2);
-}
-
-std::size_t NearestPoint::IndexOf(const Vec3d& query_m) const { return Find(query_m).index; }
-
-NearestPoint::Found NearestPoint::Find(const Vec3d& query_m) const {
-  Found best{std::numeric_limits<double>::infinity(), 0};
-  Search(0, points_.size(), 0, query_m, &best);
-  return best;
+NearestPoint::Found NearestPoint::NearestTo(const Vec3d& query_m, double within_m) const {
+  double best_m2 = within_m * within_m;
+  const Point* best = nullptr;
+  Search(0, points_.size(), 0, query_m, &best_m2, &best);
+  return best == nullptr ? Found() : Found{std::sqrt(best_m2), best->position_m, best->index};
 }
 
 /// The tree is implicit: the middle of every range is its node, the halves are its subtrees.
@@ -42,21 +37,24 @@ void NearestPoint::Split(std::size_t begin, std::size_t end, int axis) {
 }
 
 void NearestPoint::Search(std::size_t begin, std::size_t end, int axis, const Vec3d& query_m,
-                          Found* best) const {
+                          double* best_m2, const Point** best) const {
   if (begin >= end) return;
   const std::size_t middle = begin + (end - begin) / 2;
-  const Vec3d& point = points_[middle].position_m;
+  const Vec3d& point_m = points_[middle].position_m;
   double sum_m2 = 0;
-  for (int a = 0; a < 3; ++a) sum_m2 += (point[a] - query_m[a]) * (point[a] - query_m[a]);
-  if (sum_m2 < best->sq_dist_m2) *best = {sum_m2, points_[middle].index};
-  const double offset_m = query_m[axis] - point[axis];
+  for (int a = 0; a < 3; ++a) sum_m2 += (point_m[a] - query_m[a]) * (point_m[a] - query_m[a]);
+  if (sum_m2 < *best_m2) {
+    *best_m2 = sum_m2;
+    *best = &points_[middle];
+  }
+  const double offset_m = query_m[axis] - point_m[axis];
   const int next = (axis + 1) % 3;
   const bool is_below = offset_m < 0;
-  Search(is_below ? begin : middle + 1, is_below ? middle : end, next, query_m, best);
+  Search(is_below ? begin : middle + 1, is_below ? middle : end, next, query_m, best_m2, best);
   // The other side of the splitting plane is visited only if the plane is nearer than the best
   // point.
-  if (offset_m * offset_m >= best->sq_dist_m2) return;
-  Search(is_below ? middle + 1 : begin, is_below ? end : middle, next, query_m, best);
+  if (offset_m * offset_m >= *best_m2) return;
+  Search(is_below ? middle + 1 : begin, is_below ? end : middle, next, query_m, best_m2, best);
 }
 
 }  // namespace interlacer

@@ -193,6 +193,7 @@ BoundHead BindCudaHead(const CudaBackend& cuda, const DynamicsHead& head,
     return {{}, "no kernel of width " + std::to_string(width)};
   }
   if (l.position->weight.scalar_type() != at::kFloat) return {{}, "weights are not float32"};
+  if (l.trust) return {{}, "the kernel takes no guess"};
   const DynamicsHeadLayers layers{RowNormOf(last_norm),
                                   RowNormOf(*l.position_norm),
                                   l.position->weight.const_data_ptr<float>(),
@@ -205,9 +206,10 @@ BoundHead BindCudaHead(const CudaBackend& cuda, const DynamicsHead& head,
                                   static_cast<float>(head.min_displacement_m()),
                                   l.gate ? l.gate->weight.const_data_ptr<float>() : nullptr,
                                   l.gate ? BiasOf(*l.gate) : nullptr};
-  HeadForm form = [&cuda, layers, width](const torch::Tensor& h, const CloudTensors& given,
+  HeadForm form = [&cuda, layers, width](const torch::Tensor& h, const StepInput& input,
                                          const CloudOrder& order) {
-    const CloudTensors cloud{given.positions_m.contiguous(), given.features.contiguous()};
+    const CloudTensors cloud{input.newer.positions_m.contiguous(),
+                             input.newer.features.contiguous()};
     const CloudTensors next{at::empty_like(cloud.positions_m), at::empty_like(cloud.features)};
     cuda.Check(
         cuda.kernels.LaunchDynamicsHead(

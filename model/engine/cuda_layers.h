@@ -27,13 +27,14 @@ BoundForm BindCudaAttention(const CudaBackend& cuda, const InterlacerLayer& laye
 /// h += second(gelu(first(norm(h)))).
 BoundForm BindCudaFeedForward(const CudaBackend& cuda, const InterlacerLayer& layer);
 
-using HeadForm = std::function<CloudTensors(const torch::Tensor& h, const CloudTensors& cloud,
+/// Displaces and changes the newer cloud of the step.
+using HeadForm = std::function<CloudTensors(const torch::Tensor& h, const StepInput& input,
                                             const CloudOrder& order)>;
 struct BoundHead {
   HeadForm form;
   std::string why_not;
 };
-/// DynamicsHead::forward in one launch.
+/// DynamicsHead::forward in one launch; none with a guess.
 BoundHead BindCudaHead(const CudaBackend& cuda, const DynamicsHead& head,
                        const LayerNorm& last_norm);
 

@@ -92,9 +92,10 @@ std::string StepEngine::BindHead() {
   }
   head_ = std::move(bound.form);
   if (head_) return {};
-  head_ = [model = model_](const torch::Tensor& h, const CloudTensors& cloud,
+  head_ = [model = model_](const torch::Tensor& h, const StepInput& input,
                            const CloudOrder& order) {
-    return model->head().forward(h, model->interlacer().last_norm(), cloud, order);
+    return model->head().forward(h, model->interlacer().last_norm(), input.newer, order,
+                                 ContactGuessOf(input.surface));
   };
   return std::move(bound.why_not);
 }
@@ -110,7 +111,7 @@ CloudTensors StepEngine::Step(const StepInput& input) const {
   for (const Layer& layer : layers_) {
     h = layer.form(std::move(h), graph, layer.selects_newer ? newer : all);
   }
-  return head_(h, input.newer, step.newer_order);
+  return head_(h, input, step.newer_order);
 }
 
 }  // namespace interlacer

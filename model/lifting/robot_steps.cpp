@@ -55,20 +55,19 @@ RobotSteps::RobotSteps(const Robot* robot, const KinematicRows& rows, bool moves
 }
 
 torch::Tensor RobotSteps::ContactGuess(std::int64_t step, const CloudTensors& newer,
-                                       const ContactRule* contacts,
+                                       const ContactRule& contacts,
                                        ContactRule::Touched* touched) const {
-  if (contacts == nullptr) return {};
   const torch::Tensor now_m = newer.positions_m.detach().to(at::kCPU).contiguous();
   const float* now = now_m.const_data_ptr<float>();
   const auto time = static_cast<std::size_t>(step);
   const std::vector<Transform> moved =
-      contacts->Step(joints_.at(time), joints_.at(time + 1),
-                     {now, static_cast<std::size_t>(now_m.numel())}, touched);
+      contacts.Step(joints_.at(time), joints_.at(time + 1),
+                    {now, static_cast<std::size_t>(now_m.numel())}, touched);
   torch::Tensor guess_m = at::zeros_like(now_m);
   float* guess = guess_m.mutable_data_ptr<float>();
   for (std::size_t k = 0; k < moved.size(); ++k) {
     if (moved[k] == Transform{}) continue;
-    for (const std::size_t i : contacts->members()[k]) {
+    for (const std::size_t i : contacts.members()[k]) {
       const float* p = now + 3 * i;
       const Vec3d later_m = Apply(moved[k], {p[0], p[1], p[2]});
       for (std::size_t a = 0; a < 3; ++a) guess[3 * i + a] = static_cast<float>(later_m[a] - p[a]);
@@ -94,10 +93,8 @@ SurfaceInput RobotSteps::SurfaceOf(std::int64_t step, const CloudTensors& older,
 }
 
 CloudTensors RobotSteps::Place(std::int64_t step, const CloudTensors& predicted,
-                               const CloudTensors& newer, const torch::Tensor& guess_m) const {
-  CloudTensors moved = predicted;
-  if (guess_m.defined()) moved.positions_m = moved.positions_m + guess_m;
-  return newer_.PlaceInto(moved, newer, step + 1);
+                               const CloudTensors& newer) const {
+  return newer_.PlaceInto(predicted, newer, step + 1);
 }
 
 }  // namespace interlacer

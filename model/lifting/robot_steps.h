@@ -4,7 +4,7 @@
 /// touches, and where its particles are after it.
 ///
 /// Times: 0 is t-2, 1 is t-1, the newest observation, 1 + s is that of step s, from 1 on. Nothing
-/// waits for a device. Threads: as tensors.
+/// but a guess waits for a device. Threads: as tensors.
 
 #include <torch/types.h>
 
@@ -38,19 +38,18 @@ class RobotSteps {
              const AttachedCloud& older, const AttachedCloud& newer);
 
   /// Where a step takes objects of `contacts` if they follow what touches them: [n,3] displacements
-  /// of `newer`, zero elsewhere; undefined without `contacts`. On a device the host waits.
-  /// `touched` goes on with the step.
+  /// of `newer`, zero elsewhere. `touched` goes on with the step. On a device the host waits.
   torch::Tensor ContactGuess(std::int64_t step, const CloudTensors& newer,
-                             const ContactRule* contacts, ContactRule::Touched* touched) const;
-  /// Input of a step that goes on from these clouds. A guess of ContactGuess stands where the
-  /// robot's particles have their own displacement, without their flag.
+                             const ContactRule& contacts, ContactRule::Touched* touched) const;
+  /// Input of a step that goes on from these clouds. A guess, or an undefined tensor, stands where
+  /// the robot's particles have their own displacement, without their flag.
   StepInput InputOf(std::int64_t step, const CloudTensors& older, const CloudTensors& newer,
                     const torch::Tensor& guess_m, const Box& workspace,
                     std::uint64_t graph_seed = 0) const;
-  /// `predicted` and the guess, with the robot's particles where the step takes them and with their
-  /// features as in `newer`.
-  CloudTensors Place(std::int64_t step, const CloudTensors& predicted, const CloudTensors& newer,
-                     const torch::Tensor& guess_m) const;
+  /// `predicted` with the robot's particles where the step takes them, and with their features as
+  /// in `newer`.
+  CloudTensors Place(std::int64_t step, const CloudTensors& predicted,
+                     const CloudTensors& newer) const;
   /// The particles of a later cloud that follow no link.
   CloudTensors OthersOf(const CloudTensors& cloud) const { return newer_.OthersOf(cloud); }
 

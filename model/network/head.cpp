@@ -20,10 +20,12 @@ DynamicsHead::DynamicsHead(const InterlacerConfig& config)
   layers_.position = dense("position", 3);
   layers_.feature = dense("feature", config.encoder.feature_width);
   if (config.network.motion_gate) layers_.gate = dense("gate", 1);
+  if (config.network.contact_guess) layers_.trust = dense("trust", 1);
 }
 
 CloudTensors DynamicsHead::forward(const torch::Tensor& h, const LayerNorm& last_norm,
-                                   const CloudTensors& cloud, const CloudOrder& order) {
+                                   const CloudTensors& cloud, const CloudOrder& order,
+                                   const torch::Tensor& guess_m) {
   const torch::Tensor y = last_norm.forward(h);
   const torch::Tensor of_position = layers_.position_norm->forward(y);
   torch::Tensor displacement_m =
@@ -35,6 +37,11 @@ CloudTensors DynamicsHead::forward(const torch::Tensor& h, const LayerNorm& last
     features = gate * features;
   }
   displacement_m = displacement_m.index_select(0, order.place_of);
+  if (layers_.trust) {
+    const torch::Tensor trust =
+        at::sigmoid(layers_.trust->forward(of_position)).index_select(0, order.place_of);
+    displacement_m = displacement_m + trust * (guess_m - displacement_m);
+  }
   CloudTensors next{cloud.positions_m + displacement_m,
                     cloud.features + features.index_select(0, order.place_of)};
   if (min_displacement_m_ > 0 && !at::GradMode::is_enabled()) {

@@ -73,6 +73,11 @@ CloudTensors WithRobotMotion(const CloudTensors& cloud, const torch::Tensor& mot
   return {cloud.positions_m, features};
 }
 
+torch::Tensor ContactGuessOf(const SurfaceInput& surface) {
+  const torch::Tensor& motion = surface.newer_motion;
+  return (1 - motion.narrow(1, 0, 1)) * motion.narrow(1, 1, 3);
+}
+
 TokenEncoder::TokenEncoder(const InterlacerConfig& config) : config_(config) {
   const auto dense = [&](const char* name, int in_width) {
     return register_module(

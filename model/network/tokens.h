@@ -34,6 +34,9 @@ inline constexpr int kKinematicAttributeWidth = 7;
 CloudTensors WithRobotMotion(const CloudTensors& cloud, const torch::Tensor& motion,
                              double displacement_scale);
 
+/// The guess of SurfaceInput, zero for particles of the robot. [n,3]
+torch::Tensor ContactGuessOf(const SurfaceInput& surface);
+
 /// Number of times at which a step sees the particles.
 inline constexpr int kVisualTimes = 2;
 

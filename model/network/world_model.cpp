@@ -47,7 +47,8 @@ CloudTensors WorldModel::Step(const StepInput& input) {
   const TokenGraph graph = graph_(tokens, input.graph_seed);
   const RowRange newer{tokens.older_count, tokens.older_count + tokens.newer_count};
   return head_->forward(interlacer_->forward(std::move(tokens.h), graph, newer),
-                        interlacer_->last_norm(), input.newer, step.newer_order);
+                        interlacer_->last_norm(), input.newer, step.newer_order,
+                        ContactGuessOf(input.surface));
 }
 
 RenderedRays WorldModel::RenderRays(const CloudTensors& cloud, const torch::Tensor& origins_m,

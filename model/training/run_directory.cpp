@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/json.h"
+#include "model/network/head.h"
 #include "model/training/run_inputs.h"
 
 namespace interlacer {
@@ -52,7 +53,9 @@ Status CopySharedWeights(const WorldModel& from, WorldModel* to) {
   const bool is_other_local =
       theirs.local.kind != ours.local.kind || theirs.local.mechanism != ours.local.mechanism;
   const bool is_other_global = theirs.global.mechanism != ours.global.mechanism;
+  const bool learns_trust = ours.contact_guess && !theirs.contact_guess;
   return CopyEqual(from, to, [&](const std::string& name) {
+    if (learns_trust && name.starts_with(kTrustPrefix)) return true;
     return name.starts_with("interlacer.") &&
            ((is_other_local && name.find(".local") != std::string::npos) ||
             (is_other_global && name.find(".global") != std::string::npos));

@@ -176,10 +176,10 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
     CloudTensors next = newer;
     if (!stands_still) {
       const std::uint64_t seed = GraphSeed(options, static_cast<std::uint32_t>(step));
-      const torch::Tensor guess_m =
-          robot->ContactGuess(step + 1, newer, contacts ? &*contacts : nullptr, &touched);
+      torch::Tensor guess_m;
+      if (contacts) guess_m = robot->ContactGuess(step + 1, newer, *contacts, &touched);
       next = model->Step(robot->InputOf(step + 1, older, newer, guess_m, sample.workspace, seed));
-      next = robot->Place(step + 1, next, newer, guess_m);
+      next = robot->Place(step + 1, next, newer);
     }
     if (shows_steps) {
       const auto losses =

@@ -23,8 +23,8 @@ struct TrainOptions {
   RunConfig config;
   std::vector<TrainingDataset> datasets;
   std::string output_dir;
-  /// Initial weights (a checkpoint of the same configuration except for the local layers); empty
-  /// for random initial weights.
+  /// Initial weights (a checkpoint of the same configuration except for the local layers and a
+  /// contact_guess, in which it has no trust yet); empty for random initial weights.
   std::string initial_checkpoint;
   /// Encoder and radiance field of this checkpoint in place of the initial ones; the rest of its
   /// configuration may differ. Empty for none.

@@ -65,6 +65,7 @@ class ExactMotion : public ::testing::Test {
   void Save(const Robot* robot) const {
     const auto model = MakeMovingModel(config_, {}, 1);
     if (!network_moves_) ResetHeads(model.get());
+    if (config_.network.contact_guess) TrustGuess(model.get());
     std::string folder;
     if (robot != nullptr) {
       folder = root_ + "/robot";
@@ -261,6 +262,35 @@ TEST_F(ExactMotion, WithAContactGuessWhatThePlateTouchesGoesWithItAndAllElseKeep
     for (const float spread_m : (*rollout->ReadParticles())->spread_m) {
       EXPECT_LE(spread_m, kExactM) << "of rollouts whose network says nothing";
     }
+  }
+}
+
+TEST_F(ExactMotion, AContactGuessNeedsARobotThatMovesExactly) {
+  config_.network.contact_guess = true;
+  const Robot robot = TwoPlates();
+  Save(&robot);
+  const Status learned =
+      Predictor::Load(CheckpointDir(), {"tiny", DeviceRequest::kCpu, RobotMotion::kLearned})
+          .status();
+  EXPECT_EQ(learned.reason(), reason::CONFIG_INVALID);
+  EXPECT_EQ(learned.field(), "network.contact_guess");
+}
+
+TEST_F(ExactMotion, ByTheRobotAloneNothingIsGuessed) {
+  config_.network.contact_guess = true;
+  Robot robot = TwoPlates();
+  robot.links[2].part = LinkPart::kFinger;
+  const auto predictor = SaveAndLoad(robot);
+  SceneInput input = PlateScene();
+  input.robot = nullptr;
+  AddTile(&input);
+  const auto rollout =
+      Begin(predictor.get(), input, ActionsOf({{0, 0.02f}}), MotionSource::kRobotOnly);
+  const std::vector<float> start = PositionsOf(*rollout);
+  Advance(rollout.get(), 1);
+  const std::vector<float> now = PositionsOf(*rollout);
+  for (std::size_t i = 0; i < start.size(); i += 3) {
+    if (start[i + 2] > 0.9f * kTileM) ExpectSame(&start[i], &now[i]);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <numbers>
 #include <vector>
 
+#include "model/network/tokens.h"
 #include "robots/attachment.h"
 #include "robots/forward_kinematics.h"
 #include "tests/model/plane_robot.h"
@@ -134,7 +135,7 @@ TEST_F(RobotStepsTest, PutAttachedParticlesWhereTheStepTakesThem) {
   const RobotSteps steps = Steps(/*moves_exactly=*/true);
   const CloudTensors predicted = Cloud({{7, 7, 7}, {7, 7, 7}, {7, 7, 7}}, 3);
   for (int step = 1; step <= kLastStep; ++step) {
-    const CloudTensors placed = steps.Place(step, predicted, newer_, {});
+    const CloudTensors placed = steps.Place(step, predicted, newer_);
     ExpectRows(placed.positions_m, {{7, 7, 7}, kSlidingPoint[step + 1], kTurningPoint[step + 1]},
                "positions", step);
     ExpectRows(placed.features, {{3, 3}, {2, 2}, {2, 2}}, "features", step);
@@ -156,11 +157,10 @@ TEST_F(RobotStepsTest, GuessThatWhatIsTouchedFollows) {
                                        before.positions_m.const_data_ptr<float>() + 18);
   const ContactRule contacts(robot, positions_m, links);
   ASSERT_EQ(contacts.object_count(), 1u);
-  EXPECT_FALSE(steps.ContactGuess(1, before, nullptr, nullptr).defined());
 
   ContactRule::Touched touched = contacts.Untouched();
   const std::vector<float> stays(3, 0.f);
-  const torch::Tensor guess_m = steps.ContactGuess(1, before, &contacts, &touched);
+  const torch::Tensor guess_m = steps.ContactGuess(1, before, contacts, &touched);
   ExpectRows(guess_m, {{0.2f, 0, 0}, {0.2f, 0, 0}, {0.2f, 0, 0}, stays, stays, stays}, "guess", 1);
   EXPECT_EQ(touched, ContactRule::Touched{1});
   const StepInput input = steps.InputOf(1, before, before, guess_m, kBox);
@@ -170,16 +170,18 @@ TEST_F(RobotStepsTest, GuessThatWhatIsTouchedFollows) {
              1);
   ExpectRows(input.surface.older_motion, Rows(6, free), "older motion", 1);
 
-  // What the network says is added; from where that is the next step goes on.
-  CloudTensors predicted = before;
-  predicted.positions_m = predicted.positions_m + at::tensor({0.f, 0.01f, 0.f});
-  const CloudTensors next = steps.Place(1, predicted, before, guess_m);
-  ExpectRows(next.positions_m.narrow(0, 0, 1), {{0.105f, 0.04f, 0.025f}}, "positions", 1);
-  EXPECT_EQ(steps.ContactGuess(2, next, &contacts, &touched).abs().sum().item<float>(), 0)
-      << "1.1 cm from the point";
-  const CloudTensors followed = steps.Place(1, before, before, guess_m);
-  ExpectRows(steps.ContactGuess(2, followed, &contacts, &touched),
+  ExpectRows(ContactGuessOf(input.surface),
+             {{0.2f, 0, 0}, {0.2f, 0, 0}, {0.2f, 0, 0}, stays, stays, stays}, "guess in the input",
+             1);
+
+  // The next step goes on from where the particles have come.
+  CloudTensors followed = before, left = before;
+  followed.positions_m = before.positions_m + guess_m;
+  ExpectRows(steps.ContactGuess(2, followed, contacts, &touched),
              {{0.3f, 0, 0}, {0.3f, 0, 0}, {0.3f, 0, 0}, stays, stays, stays}, "guess", 2);
+  left.positions_m = followed.positions_m + at::tensor({0.f, 0.01f, 0.f});
+  EXPECT_EQ(steps.ContactGuess(2, left, contacts, &touched).abs().sum().item<float>(), 0)
+      << "1.1 cm from the point";
 }
 
 TEST_F(RobotStepsTest, OfLearnedMotionAttachNothing) {
@@ -190,8 +192,7 @@ TEST_F(RobotStepsTest, OfLearnedMotionAttachNothing) {
     const Rows zeros(3, std::vector<float>(4, 0.f));
     ExpectRows(input.surface.older_motion, zeros, "older motion", step);
     ExpectRows(input.surface.newer_motion, zeros, "newer motion", step);
-    EXPECT_TRUE(
-        at::equal(steps.Place(step, predicted, newer_, {}).positions_m, predicted.positions_m));
+    EXPECT_TRUE(at::equal(steps.Place(step, predicted, newer_).positions_m, predicted.positions_m));
   }
 }
 

@@ -166,7 +166,7 @@ void LayTile(TrainingSample* sample) {
   }
 }
 
-TEST_F(ExactRobotTraining, AContactGuessIsWhereTrainingBegins) {
+TEST_F(ExactRobotTraining, AContactGuessIsTakenAsFarAsItIsTrusted) {
   TrainOptions options = ExactOptions("unused", 1, plates_);
   TrainingSample sample = Draw(options);
   LayTile(&sample);
@@ -179,6 +179,7 @@ TEST_F(ExactRobotTraining, AContactGuessIsWhereTrainingBegins) {
       options.config.model.network.contact_guess = guesses;
       WorldModel model(options.config.model);
       InitializeWeights(&model, 3);  // nothing but the robot moves
+      if (guesses) testing::TrustGuess(&model);
       const SequenceLoss loss = ComputeSequenceLoss(&model, sample, tracks);
       EXPECT_GT(loss.still_track_m, 0.01);
       EXPECT_NEAR(loss.track_m, guesses ? 0 : loss.still_track_m, 1e-6) << yaw_rad;
@@ -186,6 +187,22 @@ TEST_F(ExactRobotTraining, AContactGuessIsWhereTrainingBegins) {
       EXPECT_TRUE(std::isfinite(loss.total.item<double>()));
     }
   }
+}
+
+TEST_F(ExactRobotTraining, AContactGuessMayBeLearntByAModelWithoutOne) {
+  CountingObserver observer;
+  Must(Train(ExactOptions("without", 1, plates_), &observer));
+  TrainOptions options = ExactOptions("with", 1, plates_);
+  options.initial_checkpoint = root_ + "/without/checkpoint";
+  options.config.model.network.contact_guess = true;
+  Must(Train(options, &observer));
+  EXPECT_TRUE(Must(LoadCheckpoint(root_ + "/with/checkpoint", {}))
+                  .model->config()
+                  .network.contact_guess);
+  options.config.model.network.contact_guess = false;
+  options.initial_checkpoint = root_ + "/with/checkpoint";
+  options.output_dir = root_ + "/back";
+  Must(Train(options, &observer));
 }
 
 TEST_F(ExactRobotTraining, ASceneWithoutARobotStandsStillWhateverTheNetworkSays) {
