@@ -196,9 +196,8 @@ TEST_F(ExactRobotTraining, AContactGuessMayBeLearntByAModelWithoutOne) {
   options.initial_checkpoint = root_ + "/without/checkpoint";
   options.config.model.network.contact_guess = true;
   Must(Train(options, &observer));
-  EXPECT_TRUE(Must(LoadCheckpoint(root_ + "/with/checkpoint", {}))
-                  .model->config()
-                  .network.contact_guess);
+  EXPECT_TRUE(
+      Must(LoadCheckpoint(root_ + "/with/checkpoint", {})).model->config().network.contact_guess);
   options.config.model.network.contact_guess = false;
   options.initial_checkpoint = root_ + "/with/checkpoint";
   options.output_dir = root_ + "/back";
