@@ -53,6 +53,10 @@ Status CopySharedWeights(const WorldModel& from, WorldModel* to) {
   const bool is_other_local =
       theirs.local.kind != ours.local.kind || theirs.local.mechanism != ours.local.mechanism;
   const bool is_other_global = theirs.global.mechanism != ours.global.mechanism;
+  if (theirs.contact_guess && !ours.contact_guess) {
+    return Mismatch(reason::CONFIG_INVALID, "network.contact_guess",
+                    "true, as of the checkpoint whose weights the run begins with", "false");
+  }
   const bool learns_trust = ours.contact_guess && !theirs.contact_guess;
   return CopyEqual(from, to, [&](const std::string& name) {
     if (learns_trust && name.starts_with(kTrustPrefix)) return true;

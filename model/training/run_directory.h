@@ -26,8 +26,9 @@ Status CheckStateFits(std::int64_t parameter_count, bool has_average);
 /// Copies parameters between models of one configuration; FAILED_PRECONDITION CHECKPOINT_INVALID
 /// when a name or shape differs.
 Status CopyWeights(const WorldModel& from, WorldModel* to);
-/// Copies all parameters except those of local layers of another kind: these keep the values of
-/// `to`, whatever their shapes.
+/// Copies all parameters except those of local layers of another kind, and the trust in a guess
+/// that `from` has not: these keep the values of `to`, whatever their shapes. CONFIG_INVALID where
+/// `from` alone has a contact_guess: its network leaves to the guess what it does not say.
 Status CopySharedWeights(const WorldModel& from, WorldModel* to);
 
 /// Encoder and radiance field: what gives particles their features and shows them.

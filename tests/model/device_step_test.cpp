@@ -29,6 +29,7 @@ struct Variant {
   int key_width = 16;
   int width = 32;
   int blocks = 1;
+  bool guesses = false;
 };
 
 std::unique_ptr<WorldModel> MakeModel(const Variant& variant, DenseDtype dtype) {
@@ -38,6 +39,7 @@ std::unique_ptr<WorldModel> MakeModel(const Variant& variant, DenseDtype dtype) 
   config.network.local.key_width = variant.key_width;
   config.network.width = variant.width;
   config.network.block_count = variant.blocks;
+  config.network.contact_guess = variant.guesses;
   return MakeMovingModel(config, {.dense_dtype = dtype, .recompute_blocks = variant.recompute});
 }
 
@@ -109,7 +111,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Variant{"MessagePassingPerTime", LocalLayer::kMessagePassing,
                               GraphScope::kPerTime},
                       Variant{"Unmasked", LocalLayer::kUnmasked},
-                      Variant{"None", LocalLayer::kNone}),
+                      Variant{"None", LocalLayer::kNone},
+                      Variant{"ContactGuess", LocalLayer::kGrfExact, GraphScope::kPerTime, false,
+                              64, 64, 1, true}),
     [](const auto& test) { return test.param.name; });
 
 /// Layers that read bfloat16 in inference must not do so in one of the two runs of a block.

@@ -23,7 +23,7 @@ inline CloudTensors SheetTensors(int n, int feature_width, std::uint64_t seed) {
 }
 
 /// Two clouds of n particles and p points of the robot that move by a centimetre a step; every
-/// fourth particle is the robot's.
+/// fourth particle is the robot's, and all others have a guess where the model takes one.
 inline StepInput MakeStepInput(int n, const InterlacerConfig& config, int p = 20) {
   at::manual_seed(5);
   const torch::Tensor points = 0.3 * at::randn({1, p, 3});
@@ -33,7 +33,7 @@ inline StepInput MakeStepInput(int n, const InterlacerConfig& config, int p = 20
   const auto particle_motion = [&] {
     return at::where(is_attached, at::cat({at::ones({n, 1}), 0.01 * at::randn({n, 3})}, 1), 0.f);
   };
-  return {
+  StepInput input{
       SheetTensors(n, config.encoder.feature_width, 11),
       SheetTensors(n, config.encoder.feature_width, 12),
       points + motion,
@@ -41,6 +41,11 @@ inline StepInput MakeStepInput(int n, const InterlacerConfig& config, int p = 20
       0,
       {normals / normals.norm(2, {-1}, true), at::arange(p, at::kFloat).lt(p / 3).to(at::kFloat),
        particle_motion(), particle_motion()}};
+  if (config.network.contact_guess) {
+    const torch::Tensor guess_m = 0.05 * at::randn({n, 3});
+    input.surface.newer_motion.narrow(1, 1, 3).add_(at::where(is_attached, 0.f, guess_m));
+  }
+  return input;
 }
 
 /// Heads that move things: an untrained model's are zero.

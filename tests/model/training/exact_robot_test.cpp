@@ -201,7 +201,9 @@ TEST_F(ExactRobotTraining, AContactGuessMayBeLearntByAModelWithoutOne) {
   options.config.model.network.contact_guess = false;
   options.initial_checkpoint = root_ + "/with/checkpoint";
   options.output_dir = root_ + "/back";
-  Must(Train(options, &observer));
+  const Status back = Train(options, &observer).status();
+  EXPECT_EQ(back.reason(), reason::CONFIG_INVALID);
+  EXPECT_EQ(back.field(), "network.contact_guess");
 }
 
 TEST_F(ExactRobotTraining, ASceneWithoutARobotStandsStillWhateverTheNetworkSays) {
