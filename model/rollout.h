@@ -5,9 +5,10 @@
 /// Step s sees the kinematic points of times s-2, s-1 (history or earlier actions) and s (its own
 /// action). With exact motion the particles of the robot follow its links instead of the network
 /// (model/lifting/robot_steps.h), and a scene without a robot stays to the bit; then, and
-/// where the robot moves alone, the network is not asked. The spread is that of four rollouts whose
-/// network sees the scene from four sides (model/engine/turned_step.h); the first of them is the
-/// prediction. Implements Rollout of model/predictor.h; same errors and threads.
+/// where the robot moves alone, the network is not asked. With a contact_guess each step is told it
+/// for where its recursion has come (model/lifting/robot_steps.h). The spread is that of four
+/// rollouts whose network sees the scene from four sides (model/engine/turned_step.h); the first of
+/// them is the prediction. Implements Rollout of model/predictor.h; same errors and threads.
 /// Source: hd-vpd (recursion); grf-masking, App. C.3.
 
 #include <cstdint>

@@ -9,9 +9,10 @@
 /// true tracks (track_loss.h), random colours behind the rays, and regularisation terms on the
 /// change of particles (motion_regularization.h). With exact robot motion the robot's particles
 /// follow its links as in a rollout, outside of the terms on displacement and feature change, and a
-/// sequence without a robot stands still. Gradients reach encoder, tokens, Interlacer, heads and
-/// radiance field through positions and features. Errors: StatusException
-/// (model/runtime/torch_status.h). Threads: as WorldModel. Source: hd-vpd; grf-masking, App. C.3.
+/// sequence without a robot stands still. A contact_guess is a constant of the gradient. Gradients
+/// reach encoder, tokens, Interlacer, heads and radiance field through positions and features.
+/// Errors: StatusException (model/runtime/torch_status.h). Threads: as WorldModel. Source: hd-vpd;
+/// grf-masking, App. C.3.
 
 #include <torch/types.h>
 
