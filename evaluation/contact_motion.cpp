@@ -1,6 +1,5 @@
 #include "evaluation/contact_motion.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "common/transforms.h"
@@ -23,19 +22,15 @@ ContactMotion FollowContacts(BodyMotion commanded, std::span<const float> partic
     const std::vector<Transform> later_from_now =
         rule.Step(motion.joints[step - 1], motion.joints[step], now_m, &touched);
     for (std::size_t k = 0; k < moved.size(); ++k) {
-      if (later_from_now[k] == Transform{}) continue;
-      moved[k] = Compose(later_from_now[k], moved[k]);
-      for (const std::size_t i : rule.members()[k]) {
-        const float* start = particles_m.data() + 3 * i;
-        const Vec3d at_m = Apply(moved[k], {start[0], start[1], start[2]});
-        std::copy(at_m.begin(), at_m.end(), now_m.begin() + static_cast<std::ptrdiff_t>(3 * i));
-      }
+      if (later_from_now[k] != Transform{}) moved[k] = Compose(later_from_now[k], moved[k]);
     }
+    rule.Carry(moved, particles_m, now_m);
     at_steps.push_back(moved);
   }
   for (std::size_t k = 0; k < moved.size(); ++k) {
     if (moved[k] == Transform{}) continue;
-    for (const std::size_t i : rule.members()[k]) {
+    for (std::size_t i = 0; i < out.bodies.size(); ++i) {
+      if (rule.objects()[i] != static_cast<std::int32_t>(k)) continue;
       out.bodies[i] = static_cast<std::int32_t>(motion.start.size());
     }
     motion.start.emplace_back();

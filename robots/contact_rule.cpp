@@ -8,6 +8,7 @@
 
 #include "common/check.h"
 #include "common/transforms.h"
+#include "robots/attachment.h"
 #include "robots/forward_kinematics.h"
 #include "robots/particle_clusters.h"
 
@@ -156,7 +157,7 @@ class RigidObject {
 
 ContactRule::ContactRule(std::shared_ptr<const Robot> robot, std::span<const float> positions_m,
                          std::span<const std::int32_t> links)
-    : robot_(std::move(robot)), position_count_(positions_m.size()) {
+    : robot_(std::move(robot)), objects_(links.size(), kNotAttached) {
   std::vector<std::vector<float>> of_links_m(robot_->links.size());
   for (std::size_t i = 0; i < robot_->surface.size(); ++i) {
     std::vector<float>& of_link_m = of_links_m[static_cast<std::size_t>(robot_->surface.links[i])];
@@ -167,20 +168,17 @@ ContactRule::ContactRule(std::shared_ptr<const Robot> robot, std::span<const flo
   for (std::size_t link = 0; link < surfaces_.size(); ++link) {
     if (!of_links_m[link].empty()) surfaces_[link].emplace(of_links_m[link]);
   }
-  ParticleClusters clusters = ClusterParticles(positions_m, links);
-  for (std::vector<std::size_t>& members : clusters.members) {
+  const ParticleClusters clusters = ClusterParticles(positions_m, links);
+  for (const std::vector<std::size_t>& members : clusters.members) {
     const std::vector<Vec3d> points_m = PositionsOf(positions_m, members);
     if (ExtentOf(points_m) > kLargestObjectM) continue;
+    for (const std::size_t i : members) objects_[i] = static_cast<std::int32_t>(rests_m_.size());
     rests_m_.push_back(std::min(LowestOf(points_m), clusters.support_m + kHighestRestM));
-    members_.push_back(std::move(members));
   }
 }
 
 std::int64_t ContactRule::size_bytes() const {
-  std::size_t bytes = rests_m_.size() * sizeof(double);
-  for (const std::vector<std::size_t>& of_object : members_) {
-    bytes += sizeof(of_object) + of_object.size() * sizeof(std::size_t);
-  }
+  std::size_t bytes = rests_m_.size() * sizeof(double) + objects_.size() * sizeof(std::int32_t);
   for (const std::optional<LinkSurface>& surface : surfaces_) {
     bytes += sizeof(surface) + (surface ? surface->size_bytes() : 0);
   }
@@ -191,11 +189,16 @@ std::vector<Transform> ContactRule::Step(std::span<const double> from_joints,
                                          std::span<const double> to_joints,
                                          std::span<const float> positions_m,
                                          Touched* touched) const {
-  INTERLACER_CHECK(positions_m.size() == position_count_ && touched->size() == object_count(),
+  INTERLACER_CHECK(positions_m.size() == 3 * objects_.size() && touched->size() == object_count(),
                    "sizes of a contact rule's step");
+  std::vector<std::vector<Vec3d>> points_m(object_count());
+  for (std::size_t i = 0; i < objects_.size(); ++i) {
+    if (objects_[i] == kNotAttached) continue;
+    points_m[static_cast<std::size_t>(objects_[i])].push_back(PositionOf(positions_m, i));
+  }
   std::vector<RigidObject> objects;
-  for (std::size_t k = 0; k < members_.size(); ++k) {
-    objects.emplace_back(PositionsOf(positions_m, members_[k]), rests_m_[k]);
+  for (std::size_t k = 0; k < points_m.size(); ++k) {
+    objects.emplace_back(std::move(points_m[k]), rests_m_[k]);
   }
   PosedLinks now = LinksBetween(*robot_, from_joints, to_joints, 0);
   for (int substep = 1; substep <= kSubsteps; ++substep) {
@@ -215,6 +218,11 @@ std::vector<Transform> ContactRule::Step(std::span<const double> from_joints,
   std::vector<Transform> moved;
   for (const RigidObject& object : objects) moved.push_back(object.moved());
   return moved;
+}
+
+void ContactRule::Carry(std::span<const Transform> moved, std::span<const float> positions_m,
+                        std::span<float> carried_m) const {
+  CarryPoints(objects_, std::vector<Transform>(moved.size()), moved, positions_m, carried_m);
 }
 
 }  // namespace interlacer

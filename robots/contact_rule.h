@@ -48,9 +48,9 @@ class ContactRule {
 
   /// Memory that it holds, but for the robot.
   std::int64_t size_bytes() const;
-  std::size_t object_count() const { return members_.size(); }
-  /// [objects] particles of each, ascending.
-  const std::vector<std::vector<std::size_t>>& members() const { return members_; }
+  std::size_t object_count() const { return rests_m_.size(); }
+  /// [n] object of each particle, kNotAttached for none.
+  std::span<const std::int32_t> objects() const { return objects_; }
 
   /// What a rollout knows of the objects beside where they are. [objects]
   using Touched = std::vector<std::uint8_t>;
@@ -63,11 +63,15 @@ class ContactRule {
                               std::span<const double> to_joints, std::span<const float> positions_m,
                               Touched* touched) const;
 
+  /// Particles at `positions_m` where `moved` takes their objects; the others, and those of objects
+  /// that stay, keep their bits.
+  void Carry(std::span<const Transform> moved, std::span<const float> positions_m,
+             std::span<float> carried_m) const;
+
  private:
   std::shared_ptr<const Robot> robot_;
-  std::size_t position_count_;
   std::vector<std::optional<LinkSurface>> surfaces_;  ///< [links]; nothing without surface points
-  std::vector<std::vector<std::size_t>> members_;
+  std::vector<std::int32_t> objects_;
   std::vector<double> rests_m_;  ///< [objects] height of the lowest particle of what lies
 };
 

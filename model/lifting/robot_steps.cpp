@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "common/transforms.h"
 #include "model/lifting/token_surface.h"
 #include "model/network/tokens.h"
 
@@ -58,22 +57,14 @@ torch::Tensor RobotSteps::ContactGuess(std::int64_t step, const CloudTensors& ne
                                        const ContactRule& contacts,
                                        ContactRule::Touched* touched) const {
   const torch::Tensor now_m = newer.positions_m.detach().to(at::kCPU).contiguous();
-  const float* now = now_m.const_data_ptr<float>();
+  const std::span<const float> positions_m{now_m.const_data_ptr<float>(),
+                                           static_cast<std::size_t>(now_m.numel())};
   const auto time = static_cast<std::size_t>(step);
   const std::vector<Transform> moved =
-      contacts.Step(joints_.at(time), joints_.at(time + 1),
-                    {now, static_cast<std::size_t>(now_m.numel())}, touched);
-  torch::Tensor guess_m = at::zeros_like(now_m);
-  float* guess = guess_m.mutable_data_ptr<float>();
-  for (std::size_t k = 0; k < moved.size(); ++k) {
-    if (moved[k] == Transform{}) continue;
-    for (const std::size_t i : contacts.members()[k]) {
-      const float* p = now + 3 * i;
-      const Vec3d later_m = Apply(moved[k], {p[0], p[1], p[2]});
-      for (std::size_t a = 0; a < 3; ++a) guess[3 * i + a] = static_cast<float>(later_m[a] - p[a]);
-    }
-  }
-  return guess_m.to(newer.positions_m.device());
+      contacts.Step(joints_.at(time), joints_.at(time + 1), positions_m, touched);
+  torch::Tensor guess_m = at::empty_like(now_m);
+  contacts.Carry(moved, positions_m, {guess_m.mutable_data_ptr<float>(), positions_m.size()});
+  return guess_m.sub_(now_m).to(newer.positions_m.device());
 }
 
 StepInput RobotSteps::InputOf(std::int64_t step, const CloudTensors& older,
