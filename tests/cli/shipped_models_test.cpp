@@ -140,13 +140,14 @@ TEST(ShippedModels, ARecordedWarmUpGuardsTheWeightsItWasRecordedWith) {
   EXPECT_THAT(still.err, HasSubstr("moved=0"));
 }
 
-/// A block that is pushed by 4, 12 and 20 cm in steps 2 to 4, and in none before.
+/// Four blocks that are pushed by 4, 12 and 20 cm on average in steps 2 to 4, and in none before.
 TEST(ShippedModels, SmallPredictsAPushFarBetterThanStandingStill) {
   const TempFolder folder;
   const std::string episodes = folder.File("episodes"), scores = folder.File("scores");
-  const ProcessResult simulated = RunVerb(
-      {"simulate", "-o", episodes, "--task", "push_block", "--seed", "424246", "--split", "test",
-       "--steps", "12", "--width", "64", "--height", "64", "--jobs", "1", "--quiet"});
+  const ProcessResult simulated =
+      RunVerb({"simulate",   "-o",       episodes,  "--task", "push_block", "--seed", "424246",
+               "--episodes", "4",        "--split", "test",   "--steps",    "12",     "--width",
+               "64",         "--height", "64",      "--jobs", "1",          "--quiet"});
   ASSERT_EQ(simulated.exit_code, 0) << simulated.err;
   const ProcessResult scored =
       RunVerb({"evaluate", episodes, "--model", INTERLACER_SOURCE_DIR "/checkpoints/small",
@@ -168,7 +169,7 @@ TEST(ShippedModels, SmallPredictsAPushFarBetterThanStandingStill) {
   EXPECT_GT(still_2_m, 0.03);
   EXPECT_GT(still_4_m, 0.15);
   EXPECT_LT(moved_m(results["aggregates"], 2), 0.4 * still_2_m);
-  EXPECT_LT(moved_m(results["aggregates"], 4), 0.5 * still_4_m);
+  EXPECT_LT(moved_m(results["aggregates"], 4), 0.3 * still_4_m);
 }
 
 }  // namespace
