@@ -330,7 +330,7 @@ class Validator {
           AddFinding(reason::ACTION_OUT_OF_RANGE, field,
                      std::to_string(value) + " is outside " + std::to_string(rule.min_value) +
                          " ... " + std::to_string(rule.max_value) + " " + rule.unit +
-                         " and 2 % of that beyond");
+                         kJointSlackText);
         }
         const double before =
             row == 0 ? value : table.values[(row - 1) * table.column_count + column];

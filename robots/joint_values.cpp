@@ -97,7 +97,7 @@ Status CheckJointValues(const Robot& robot, std::span<const double> joint_values
     if (joint.limits && !IsWithinJointLimits(value, joint.limits->min, joint.limits->max)) {
       return Mismatch(reason::ACTION_OUT_OF_RANGE, place,
                       "joint '" + joint.name + "' from " + NumberText(joint.limits->min) + " to " +
-                          NumberText(joint.limits->max) + unit + ", 2 % of that beyond",
+                          NumberText(joint.limits->max) + unit + kJointSlackText,
                       NumberText(value) + unit);
     }
   }

@@ -40,7 +40,7 @@ Status CheckLimits(float value, const ActionColumn& column, const std::string& f
   if (IsWithinJointLimits(value, column.min_value, column.max_value)) return Status();
   return Mismatch(reason::ACTION_OUT_OF_RANGE, field,
                   column.name + " from " + NumberText(column.min_value) + " to " +
-                      NumberText(column.max_value) + ", 2 % of that beyond",
+                      NumberText(column.max_value) + kJointSlackText,
                   NumberText(value));
 }
 

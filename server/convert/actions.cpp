@@ -68,7 +68,7 @@ Status CheckRanges(const ActionSequence& actions, const ModelMetadata& metadata)
         });
     return Mismatch(reason::ACTION_OUT_OF_RANGE, "values_f32le",
                     column.name + " from " + std::to_string(column.min_value) + " to " +
-                        std::to_string(column.max_value) + ", 2 % of that beyond",
+                        std::to_string(column.max_value) + kJointSlackText,
                     std::to_string(value) + " at " +
                         CellText(i / actions.column_count, column_index) +
                         WrapHint(column, is_wrapped));

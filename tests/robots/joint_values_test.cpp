@@ -36,20 +36,21 @@ TEST(JointValues, ColumnsThatDoNotMatchTheRobotAreRefused) {
   EXPECT_FALSE(MatchColumns(SmallRobot(), Names{"turn", "roll", "grip", "grip_too"}).ok());
 }
 
-TEST(JointValues, TwoPercentOfTheRangeBeyondALimitAreTolerated) {
+TEST(JointValues, TwoPercentOfTheRangeOrAMillimetreBeyondALimitAreTolerated) {
   const Robot robot = SmallRobot();  // turn from -1 to 2: 0.06 beyond
   const auto check = [&](std::vector<double> values) {
     return CheckJointValues(robot, values, "states row 3").ToString();
   };
   EXPECT_EQ(check({2.0599, 0, 0}), "OK");
   EXPECT_EQ(check({-1.0599, 0, 0}), "OK");
-  EXPECT_EQ(check({0, 0, 0.0407}), "OK");
+  EXPECT_EQ(check({0, 0, 0.04085}), "OK");  // a simulated finger that a can presses open
+  EXPECT_EQ(check({0, 0, -0.00099}), "OK");
   EXPECT_EQ(check({0, 1000, 0}), "OK");  // continuous
   EXPECT_THAT(check({2.0601, 0, 0}),
               AllOf(HasSubstr("ACTION_OUT_OF_RANGE"), HasSubstr("states row 3[0]"),
                     HasSubstr("joint 'turn' from -1 to 2 rad"), HasSubstr("got 2.0601 rad")));
   EXPECT_THAT(check({-1.0601, 0, 0}), HasSubstr("ACTION_OUT_OF_RANGE"));
-  EXPECT_THAT(check({0, 0, 0.0409}), HasSubstr("joint 'grip' from 0 to 0.04 m"));
+  EXPECT_THAT(check({0, 0, 0.0411}), HasSubstr("joint 'grip' from 0 to 0.04 m"));
   EXPECT_THAT(check({0, std::nan(""), 0}),
               AllOf(HasSubstr("ACTION_NOT_FINITE"), HasSubstr("'roll'")));
   EXPECT_THAT(check({0, 0}), AllOf(HasSubstr("ACTION_SHAPE"), HasSubstr("3 joint values")));
