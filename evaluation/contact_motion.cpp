@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/transforms.h"
+#include "robots/attachment.h"
 #include "robots/contact_rule.h"
 
 namespace interlacer {
@@ -27,16 +28,18 @@ ContactMotion FollowContacts(BodyMotion commanded, std::span<const float> partic
     rule.Carry(moved, particles_m, now_m);
     at_steps.push_back(moved);
   }
+  std::vector<std::int32_t> bodies(moved.size(), kNotAttached);  // [objects]
   for (std::size_t k = 0; k < moved.size(); ++k) {
     if (moved[k] == Transform{}) continue;
-    for (std::size_t i = 0; i < out.bodies.size(); ++i) {
-      if (rule.objects()[i] != static_cast<std::int32_t>(k)) continue;
-      out.bodies[i] = static_cast<std::int32_t>(motion.start.size());
-    }
+    bodies[k] = static_cast<std::int32_t>(motion.start.size());
     motion.start.emplace_back();
     for (std::size_t step = 0; step < motion.later.size(); ++step) {
       motion.later[step].push_back(at_steps[step][k]);
     }
+  }
+  for (std::size_t i = 0; i < out.bodies.size(); ++i) {
+    const std::int32_t object = rule.objects()[i];
+    if (object != kNotAttached) out.bodies[i] = bodies[static_cast<std::size_t>(object)];
   }
   return out;
 }

@@ -36,8 +36,8 @@ TEST(TrainingConfig, PresetsRoundTripThroughJson) {
   }
 }
 
-/// So that scripts/train-checkpoint can go on from each stage to the next.
-/// But for the guess, which may begin at any stage and then stays.
+/// So that scripts/train-checkpoint can go on from each stage to the next. The guess may begin at
+/// any stage and then stays.
 TEST(TrainingConfig, StagesOfShippedCheckpointsTrainTheModelThatIsShipped) {
   for (const std::string name : {"small", "paper"}) {
     const std::string folder = INTERLACER_SOURCE_DIR "/checkpoints/" + name;
