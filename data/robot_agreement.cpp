@@ -9,6 +9,7 @@
 
 #include "common/camera.h"
 #include "common/number_text.h"
+#include "common/vectors.h"
 #include "robots/forward_kinematics.h"
 #include "robots/joint_values.h"
 
@@ -36,10 +37,7 @@ constexpr double kExplainedShare = 0.6;
 /// link slides with hardly a change of distances, and noise shifts it there.
 constexpr double kSeenShare = 0.34;
 
-double Dot(const Vec3d& a, const Vec3d& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 Vec3d Plus(const Vec3d& a, const Vec3d& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2]}; }
-Vec3d Minus(const Vec3d& a, const Vec3d& b) { return {a[0] - b[0], a[1] - b[1], a[2] - b[2]}; }
-double Length(const Vec3d& v) { return std::sqrt(Dot(v, v)); }
 
 /// A point of the robot that a camera should see.
 struct SeenPoint {

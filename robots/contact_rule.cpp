@@ -1,38 +1,24 @@
 #include "robots/contact_rule.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <numbers>
 #include <utility>
 
 #include "common/check.h"
-#include "common/transforms.h"
 #include "robots/attachment.h"
-#include "robots/forward_kinematics.h"
 #include "robots/particle_clusters.h"
+#include "robots/rigid_object.h"
 
 namespace interlacer {
 namespace {
 
 constexpr int kSubsteps = 5;
-constexpr double kTouchM = 0.01;
-/// Share of a surface point's way by which a gap grows when its link draws back.
-constexpr double kDrawnBackShare = 0.5;
 constexpr double kHighestRestM = 0.02;
-constexpr double kLiftedM = 0.01;
 
 std::vector<Vec3d> PositionsOf(std::span<const float> positions_m,
                                const std::vector<std::size_t>& members) {
   std::vector<Vec3d> out;
   for (const std::size_t i : members) out.push_back(PositionOf(positions_m, i));
   return out;
-}
-
-double LowestOf(const std::vector<Vec3d>& points_m) {
-  double lowest_m = std::numeric_limits<double>::infinity();
-  for (const Vec3d& p : points_m) lowest_m = std::min(lowest_m, p[2]);
-  return lowest_m;
 }
 
 /// Diagonal of the box around the points.
@@ -46,112 +32,6 @@ double ExtentOf(const std::vector<Vec3d>& points_m) {
   }
   return DistanceM(low, high);
 }
-
-/// The links of the robot at one place between two rows.
-struct PosedLinks {
-  std::vector<Transform> world_from_link, link_from_world;
-};
-
-/// The least distance of an object to a link, and the point of its surface in the link's frame.
-struct Gap {
-  double m = std::numeric_limits<double>::infinity();
-  Vec3d surface_m{};
-};
-
-PosedLinks LinksBetween(const Robot& robot, std::span<const double> from,
-                        std::span<const double> to, double share) {
-  std::vector<double> joints;
-  for (std::size_t c = 0; c < from.size(); ++c) {
-    const RobotJoint& joint = robot.links[static_cast<std::size_t>(robot.columns[c])].joint;
-    double way = to[c] - from[c];
-    // A joint that may turn for ever goes the shorter way round.
-    if (joint.type == JointType::kContinuous) way = std::remainder(way, 2 * std::numbers::pi);
-    joints.push_back(from[c] + share * way);
-  }
-  PosedLinks links{LinkPoses(robot, joints), {}};
-  for (const Transform& pose : links.world_from_link)
-    links.link_from_world.push_back(Inverse(pose));
-  return links;
-}
-
-/// An object within one step, in which it moves as a rigid body.
-class RigidObject {
- public:
-  RigidObject(std::vector<Vec3d> start_m, double rest_m)
-      : start_m_(std::move(start_m)), now_m_(start_m_), rest_m_(rest_m) {
-    for (const Vec3d& p : start_m_) {
-      radius_m_ = std::max(radius_m_, DistanceM(p, start_m_.front()));
-    }
-  }
-
-  /// now_from_start, identity as long as nothing has moved it.
-  const Transform& moved() const { return moved_; }
-
-  struct Contact {
-    bool is_touched = false;
-    std::optional<std::size_t> link;  ///< that the object goes with
-  };
-  /// While the links go from `now` to `next`.
-  Contact ContactWith(const std::vector<std::optional<LinkSurface>>& surfaces,
-                      const PosedLinks& now, const PosedLinks& next) const {
-    std::vector<std::pair<Gap, std::size_t>> touching;
-    for (std::size_t link = 0; link < surfaces.size(); ++link) {
-      if (!surfaces[link]) continue;
-      const Gap gap = GapTo(*surfaces[link], now.link_from_world[link], kTouchM);
-      if (gap.m < kTouchM) touching.emplace_back(gap, link);
-    }
-    std::stable_sort(touching.begin(), touching.end(),
-                     [](const auto& a, const auto& b) { return a.first.m < b.first.m; });
-    for (const auto& [gap, link] : touching) {
-      const double way_m = DistanceM(Apply(now.world_from_link[link], gap.surface_m),
-                                     Apply(next.world_from_link[link], gap.surface_m));
-      const double draws_back_m = kDrawnBackShare * way_m;
-      const Gap later = GapTo(*surfaces[link], next.link_from_world[link], kTouchM + draws_back_m);
-      if (later.m - gap.m <= draws_back_m) return {true, link};
-    }
-    return {!touching.empty(), std::nullopt};
-  }
-
-  void Follow(const Transform& from, const Transform& to) {
-    if (from == to) return;
-    moved_ = Compose(Compose(to, Inverse(from)), moved_);
-    Place();
-    const double below_m = rest_m_ - LowestOf(now_m_);
-    if (below_m > 0) Raise(below_m);
-  }
-
-  void FallIfLifted() {
-    const double above_m = LowestOf(now_m_) - rest_m_;
-    if (above_m > kLiftedM) Raise(-above_m);
-  }
-
- private:
-  /// Infinite where it is not less than `reach_m`.
-  Gap GapTo(const LinkSurface& surface, const Transform& link_from_world, double reach_m) const {
-    Gap gap;
-    if (surface.IsFarther(Apply(link_from_world, now_m_.front()), radius_m_ + reach_m)) return gap;
-    for (const Vec3d& p : now_m_) {
-      const NearestPoint::Found found =
-          surface.NearestTo(Apply(link_from_world, p), std::min(reach_m, gap.m));
-      if (found.distance_m < gap.m) gap = {found.distance_m, found.position_m};
-    }
-    return gap;
-  }
-
-  void Raise(double by_m) {
-    moved_.translation_m[2] += by_m;
-    Place();
-  }
-
-  void Place() {
-    for (std::size_t i = 0; i < start_m_.size(); ++i) now_m_[i] = Apply(moved_, start_m_[i]);
-  }
-
-  std::vector<Vec3d> start_m_, now_m_;
-  double radius_m_ = 0;  ///< of a sphere around the first particle
-  double rest_m_;
-  Transform moved_;
-};
 
 }  // namespace
 
@@ -208,7 +88,8 @@ std::vector<Transform> ContactRule::Step(std::span<const double> from_joints,
       const RigidObject::Contact contact = objects[k].ContactWith(surfaces_, now, next);
       if (contact.is_touched) (*touched)[k] = 1;
       if (contact.link) {
-        objects[k].Follow(now.world_from_link[*contact.link], next.world_from_link[*contact.link]);
+        objects[k].Follow(now.world_from_link[*contact.link], next.world_from_link[*contact.link],
+                          /*keeps_height=*/!contact.is_held);
       } else if ((*touched)[k] != 0) {
         objects[k].FallIfLifted();
       }

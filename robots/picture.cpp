@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "common/vectors.h"
 #include "robots/forward_kinematics.h"
 
 namespace interlacer {
@@ -13,8 +14,6 @@ namespace {
 constexpr double kMargin = 1.08;
 /// Discs reach a little over half-way to the farthest of the nearest neighbours.
 constexpr double kDiscPerSpacing = 1.3;
-
-double Dot(const Vec3d& a, const Vec3d& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 /// Right, up and towards the viewer.
 struct ViewAxes {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "common/random.h"
+#include "common/vectors.h"
 
 namespace interlacer {
 namespace {
@@ -12,15 +13,11 @@ namespace {
 /// Enough for points that lie evenly, few enough that selection takes milliseconds.
 constexpr int kCandidatesPerPoint = 8;
 
-Vec3d Minus(const Vec3d& a, const Vec3d& b) { return {a[0] - b[0], a[1] - b[1], a[2] - b[2]}; }
-
 /// Normal of a triangle, twice its area long.
 Vec3d LongNormal(const Triangle& t) {
   const Vec3d u = Minus(t[1], t[0]), v = Minus(t[2], t[0]);
   return {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
 }
-
-double Length(const Vec3d& v) { return std::sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
 
 /// Uniform on the triangle.
 SurfacePoint PointOn(const Triangle& t, RandomSequence* random) {

@@ -196,17 +196,17 @@ Baseline StandingStill(const CarriedPixels& pixels) {
   return {{}, std::vector<std::int32_t>(pixels.positions_m().size() / 3, kStandsStill), {}};
 }
 
-/// A lid 6 mm above the block of step 1 on a slide along x, which goes 2 cm a step.
-BodyMotion SlidingLid() {
+/// A wall 6 mm behind the block of step 1 on a slide along x, which goes 2 cm a step.
+BodyMotion SlidingWall() {
   Robot robot;
-  RobotLink lid{.name = "lid", .parent = 0, .part = LinkPart::kFinger};
-  lid.joint = {.name = "slide", .type = JointType::kPrismatic, .axis = {1, 0, 0}};
-  robot.links = {RobotLink{.name = "root"}, lid};
+  RobotLink wall{.name = "wall", .parent = 0, .part = LinkPart::kFinger};
+  wall.joint = {.name = "slide", .type = JointType::kPrismatic, .axis = {1, 0, 0}};
+  robot.links = {RobotLink{.name = "root"}, wall};
   robot.columns = {1};
-  for (int x = -10; x <= 10; ++x) {
-    for (int y = -10; y <= 10; ++y) {
-      robot.surface.positions_m.push_back({0.01f * x, 0.01f * y, 0.156f});
-      robot.surface.normals.push_back({0, 0, -1});
+  for (int y = -10; y <= 10; ++y) {
+    for (int z = 1; z <= 15; ++z) {
+      robot.surface.positions_m.push_back({-0.106f, 0.01f * y, 0.01f * z});
+      robot.surface.normals.push_back({1, 0, 0});
       robot.surface.links.push_back(1);
     }
   }
@@ -226,7 +226,7 @@ TEST_F(BaselinesTest, PixelsOfWhatIsTouchedGoWithIt) {
   const PredictionTask task = *MakePredictionTask(episode, metadata_, request_);
   const CarriedPixels pixels = *CarriedPixels::Make(task);
   const std::vector<float> particles_m = Must(DrawnParticles(task, metadata_));
-  const ContactMotion contact = FollowContacts(SlidingLid(), particles_m);
+  const ContactMotion contact = FollowContacts(SlidingWall(), particles_m);
   ASSERT_EQ(contact.motion.start.size(), 3u);
   const Baseline baseline = ContactBaseline(contact, particles_m, pixels);
   std::size_t of_block = 0;

@@ -67,6 +67,18 @@ std::shared_ptr<const Robot> TurningPlate() {
   return std::make_shared<const Robot>(std::move(robot));
 }
 
+/// A plate 6 mm below a block, on two slides, columns x and z.
+std::shared_ptr<const Robot> Tray() {
+  Robot robot;
+  robot.links = {RobotLink{.name = "world"}, Link("x", 0, JointType::kPrismatic, {1, 0, 0}),
+                 Link("z", 1, JointType::kPrismatic, {0, 0, 1})};
+  robot.columns = {1, 2};
+  for (int x = -2; x <= 2; ++x) {
+    for (int y = -2; y <= 2; ++y) AddSurface(&robot, 2, 0.01 * x, 0.01 * y, 0.014, {0, 0, 1});
+  }
+  return std::make_shared<const Robot>(std::move(robot));
+}
+
 /// A block of 4 x 4 x 2 cm, first, on a table.
 Cloud BlockOnTable(double x_m = 0, double raised_m = 0) {
   Cloud cloud;
@@ -152,6 +164,38 @@ TEST(ContactMotion, APushedBlockGoesWithThePusherAndStaysWhenItLeaves) {
   ExpectMoved(blocks[1], cloud, {.01, 0, 0});
   ExpectMoved(blocks[2], cloud, {.06, 0, 0});
   ExpectMoved(blocks[3], cloud, {.06, 0, 0});
+}
+
+TEST(ContactMotion, ABlockIsHeldWhereTheSecondFingerIsNearAndDoesNotTouch) {
+  const Cloud cloud = BlockOnTable();
+  const ContactMotion contact =
+      FollowContacts(Commanded(Hand(), {{0, 0, 0, .012}, {0, .05, 0, .012}}), cloud);
+  ExpectMoved(BlockBySteps(contact, cloud)[1], cloud, {0, 0, .05});  // 6 and 18 mm
+}
+
+TEST(ContactMotion, AHandThatSlidesAlongAFaceCarriesNothing) {
+  const Cloud cloud = BlockOnTable();
+  const ContactMotion contact = FollowContacts(
+      Commanded(Hand(), {{0, 0, 0, .05}, {0, .05, 0, .05}, {.005, .1, 0, .05}}), cloud);
+  for (const Cloud& block : BlockBySteps(contact, cloud)) ExpectMoved(block, cloud, {0, 0, 0});
+}
+
+TEST(ContactMotion, APushedBlockKeepsItsHeight) {
+  const Cloud cloud = BlockOnTable();
+  for (const double rise_m : {.01, -.01}) {
+    const ContactMotion contact =
+        FollowContacts(Commanded(Hand(), {{0, 0, 0, .05}, {.03, rise_m, 0, .05}}), cloud);
+    ExpectMoved(BlockBySteps(contact, cloud)[1], cloud, {.03, 0, 0});
+  }
+}
+
+TEST(ContactMotion, WhatLiesOnALinkGoesWithIt) {
+  const Cloud cloud = BlockOnTable();
+  const ContactMotion contact =
+      FollowContacts(Commanded(Tray(), {{0, 0}, {.05, .1}, {.05, .05}}), cloud);
+  const std::vector<Cloud> blocks = BlockBySteps(contact, cloud);
+  ExpectMoved(blocks[1], cloud, {.05, 0, .1});
+  ExpectMoved(blocks[2], cloud, {.05, 0, .05});
 }
 
 TEST(ContactMotion, NothingIsPressedIntoTheTable) {

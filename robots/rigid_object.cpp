@@ -1,0 +1,147 @@
+#include "robots/rigid_object.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "common/transforms.h"
+#include "common/vectors.h"
+#include "robots/forward_kinematics.h"
+
+namespace interlacer {
+namespace {
+
+constexpr double kTouchM = 0.01;
+constexpr double kLiftedM = 0.01;
+/// Share of a surface point's way by which a gap grows when its link draws back.
+constexpr double kDrawnBackShare = 0.5;
+/// Fingers hide the particles between them: those that are seen may be this far from one of them.
+constexpr double kGripM = 0.02;
+/// Around a link's surface point, to see on which side of it the object is.
+constexpr double kAroundM = 0.03;
+constexpr double kPushCosine = 0.3;
+
+double LevelDot(const Vec3d& a, const Vec3d& b) { return a[0] * b[0] + a[1] * b[1]; }
+
+/// Whether the angle between two directions is less than that of the cosine; never of none.
+bool IsWithin(double cosine, const Vec3d& a, const Vec3d& b) {
+  return Dot(a, b) > cosine * Length(a) * Length(b);
+}
+
+}  // namespace
+
+PosedLinks LinksBetween(const Robot& robot, std::span<const double> from,
+                        std::span<const double> to, double share) {
+  std::vector<double> joints;
+  for (std::size_t c = 0; c < from.size(); ++c) {
+    const RobotJoint& joint = robot.links[static_cast<std::size_t>(robot.columns[c])].joint;
+    double way = to[c] - from[c];
+    // A joint that may turn for ever goes the shorter way round.
+    if (joint.type == JointType::kContinuous) way = std::remainder(way, 2 * std::numbers::pi);
+    joints.push_back(from[c] + share * way);
+  }
+  PosedLinks links{LinkPoses(robot, joints), {}};
+  for (const Transform& pose : links.world_from_link)
+    links.link_from_world.push_back(Inverse(pose));
+  return links;
+}
+
+double LowestOf(std::span<const Vec3d> points_m) {
+  double lowest_m = std::numeric_limits<double>::infinity();
+  for (const Vec3d& p : points_m) lowest_m = std::min(lowest_m, p[2]);
+  return lowest_m;
+}
+
+RigidObject::RigidObject(std::vector<Vec3d> start_m, double rest_m)
+    : start_m_(std::move(start_m)), now_m_(start_m_), rest_m_(rest_m) {
+  for (const Vec3d& p : start_m_) {
+    radius_m_ = std::max(radius_m_, DistanceM(p, start_m_.front()));
+  }
+}
+
+RigidObject::Gap RigidObject::GapTo(const LinkSurface& surface, const Transform& link_from_world,
+                                    double reach_m) const {
+  Gap gap;
+  if (surface.IsFarther(Apply(link_from_world, now_m_.front()), radius_m_ + reach_m)) return gap;
+  for (const Vec3d& p : now_m_) {
+    const NearestPoint::Found found =
+        surface.NearestTo(Apply(link_from_world, p), std::min(reach_m, gap.m));
+    if (found.distance_m < gap.m) gap = {found.distance_m, found.position_m};
+  }
+  return gap;
+}
+
+std::vector<RigidObject::NearLink> RigidObject::NearLinks(
+    std::span<const std::optional<LinkSurface>> surfaces, const PosedLinks& now) const {
+  std::vector<NearLink> near;
+  for (std::size_t link = 0; link < surfaces.size(); ++link) {
+    if (!surfaces[link]) continue;
+    const Gap gap = GapTo(*surfaces[link], now.link_from_world[link], kGripM);
+    if (!(gap.m < kGripM)) continue;
+    const Vec3d at_m = Apply(now.world_from_link[link], gap.surface_m);
+    Vec3d inward{};
+    for (const Vec3d& p : now_m_) {
+      if (DistanceM(p, at_m) > kAroundM) continue;
+      for (std::size_t axis = 0; axis < 3; ++axis) inward[axis] += p[axis] - at_m[axis];
+    }
+    near.push_back({link, gap, at_m, inward});
+  }
+  std::stable_sort(near.begin(), near.end(),
+                   [](const NearLink& a, const NearLink& b) { return a.gap.m < b.gap.m; });
+  return near;
+}
+
+bool RigidObject::IsGripped(std::span<const NearLink> near) {
+  for (std::size_t i = 0; i < near.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const Vec3d across_m = Minus(near[j].at_m, near[i].at_m);
+      if (LevelDot(near[i].inward, across_m) > 0 && LevelDot(near[j].inward, across_m) < 0) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+RigidObject::Contact RigidObject::ContactWith(std::span<const std::optional<LinkSurface>> surfaces,
+                                              const PosedLinks& now, const PosedLinks& next) const {
+  const std::vector<NearLink> near = NearLinks(surfaces, now);
+  if (near.empty() || !(near.front().gap.m < kTouchM)) return {};
+  const bool is_gripped = IsGripped(near);
+  for (const NearLink& of : near) {
+    if (!(of.gap.m < kTouchM)) break;
+    if (!is_gripped && LowestOf(now_m_) > of.at_m[2]) return {true, true, of.link};  // it bears
+    const Vec3d way_m = Minus(Apply(next.world_from_link[of.link], of.gap.surface_m), of.at_m);
+    const double draws_back_m = kDrawnBackShare * Length(way_m);
+    const Gap later =
+        GapTo(*surfaces[of.link], next.link_from_world[of.link], kTouchM + draws_back_m);
+    if (later.m - of.gap.m > draws_back_m) continue;
+    if (is_gripped || IsWithin(kPushCosine, way_m, of.inward)) return {true, is_gripped, of.link};
+  }
+  return {true, is_gripped, std::nullopt};
+}
+
+void RigidObject::Follow(const Transform& from, const Transform& to, bool keeps_height) {
+  if (from == to) return;
+  const double height_m = LowestOf(now_m_);
+  moved_ = Compose(Compose(to, Inverse(from)), moved_);
+  Place();
+  const double raised_m = LowestOf(now_m_) - (keeps_height ? height_m : rest_m_);
+  if (keeps_height || raised_m < 0) Raise(-raised_m);
+}
+
+void RigidObject::FallIfLifted() {
+  const double above_m = LowestOf(now_m_) - rest_m_;
+  if (above_m > kLiftedM) Raise(-above_m);
+}
+
+void RigidObject::Raise(double by_m) {
+  moved_.translation_m[2] += by_m;
+  Place();
+}
+
+void RigidObject::Place() {
+  for (std::size_t i = 0; i < start_m_.size(); ++i) now_m_[i] = Apply(moved_, start_m_[i]);
+}
+
+}  // namespace interlacer

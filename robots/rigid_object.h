@@ -1,0 +1,83 @@
+#pragma once
+
+/// An object of robots/contact_rule.h within one step, in which it moves as a rigid body and
+/// nothing but links of the robot touches it. Lengths in metres, places in the world frame, z up.
+/// Errors: none. Threads: no sharing while it moves.
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/geometry.h"
+#include "robots/link_surface.h"
+#include "robots/robot.h"
+
+namespace interlacer {
+
+/// The links of a robot at one place between two rows of joint values.
+struct PosedLinks {
+  std::vector<Transform> world_from_link, link_from_world;
+};
+
+/// At a share in [0, 1] of the straight way from one row to the next.
+PosedLinks LinksBetween(const Robot& robot, std::span<const double> from,
+                        std::span<const double> to, double share);
+
+/// Height of the lowest point, infinite for none.
+double LowestOf(std::span<const Vec3d> points_m);
+
+class RigidObject {
+ public:
+  /// Of its particles, at least one, and the height of the lowest of them where it lies.
+  RigidObject(std::vector<Vec3d> start_m, double rest_m);
+
+  /// now_from_start, identity as long as nothing has moved it.
+  const Transform& moved() const { return moved_; }
+
+  struct Contact {
+    bool is_touched = false, is_held = false;
+    std::optional<std::size_t> link;  ///< that the object goes with
+  };
+  /// While the links go from `now` to `next`. `surfaces` [links], nothing for those without one.
+  Contact ContactWith(std::span<const std::optional<LinkSurface>> surfaces, const PosedLinks& now,
+                      const PosedLinks& next) const;
+
+  /// Goes rigidly with what goes from one pose to another, then straight up or down: to the height
+  /// that it had, or else only up to where it rests.
+  void Follow(const Transform& from, const Transform& to, bool keeps_height);
+  /// Straight down to where it rests.
+  void FallIfLifted();
+
+ private:
+  /// The least distance to a link, and the point of its surface in the link's frame.
+  struct Gap {
+    double m = std::numeric_limits<double>::infinity();
+    Vec3d surface_m{};
+  };
+  /// A link near the object.
+  struct NearLink {
+    std::size_t link;
+    Gap gap;
+    Vec3d at_m;    ///< the gap's point of its surface
+    Vec3d inward;  ///< from there to the middle of the object's particles around it
+  };
+
+  /// Infinite where it is not less than `reach_m`.
+  Gap GapTo(const LinkSurface& surface, const Transform& link_from_world, double reach_m) const;
+  /// Nearest first.
+  std::vector<NearLink> NearLinks(std::span<const std::optional<LinkSurface>> surfaces,
+                                  const PosedLinks& now) const;
+  static bool IsGripped(std::span<const NearLink> near);
+  void Raise(double by_m);
+  void Place();
+
+  std::vector<Vec3d> start_m_, now_m_;
+  double radius_m_ = 0;  ///< of a sphere around the first particle
+  double rest_m_;
+  Transform moved_;
+};
+
+}  // namespace interlacer
