@@ -1,7 +1,7 @@
 #pragma once
 
-/// The rule of robots/contact_rule.h as a prediction: what the robot touches goes with it from the
-/// newest observation on.
+/// The rule of robots/contact_rule.h as a prediction: what the robot grips, bears or pushes goes
+/// with it from the newest observation on.
 ///   particles_m  [n,3] float32, world frame, z up, finite, at the newest observation
 /// Determinism: equal bits for any thread count. Thread-safety: pure function.
 

@@ -9,8 +9,8 @@
 ///                    stands still; every observed pixel is carried at full resolution, holes are
 ///                    inpainted
 ///   kinematic_field  the same motion, the model's field in the holes
-///   contact          as `kinematic`, and what the robot touches goes with it (contact_motion.h);
-///                    drawn as `kinematic` is
+///   contact          as `kinematic`, and what the robot grips, bears or pushes goes with it
+///                    (contact_motion.h); drawn as `kinematic` is
 ///   copy_last        the newest observed frame of the same camera; particles stand still
 ///   reconstruction   the model's view at step 0, kept
 ///   splat            a plain z-buffer picture of the very particles that the model predicted

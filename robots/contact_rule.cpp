@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/transforms.h"
 #include "robots/attachment.h"
 #include "robots/particle_clusters.h"
 #include "robots/rigid_object.h"
@@ -86,7 +87,7 @@ std::vector<Transform> ContactRule::Step(std::span<const double> from_joints,
         LinksBetween(*robot_, from_joints, to_joints, static_cast<double>(substep) / kSubsteps);
     for (std::size_t k = 0; k < objects.size(); ++k) {
       const RigidObject::Contact contact = objects[k].ContactWith(surfaces_, now, next);
-      if (contact.is_touched) (*touched)[k] = 1;
+      if (contact.is_held || contact.link) (*touched)[k] = 1;
       if (contact.link) {
         objects[k].Follow(now.world_from_link[*contact.link], next.world_from_link[*contact.link],
                           /*keeps_height=*/!contact.is_held);

@@ -20,8 +20,9 @@ constexpr double kGripM = 0.02;
 /// Around a link's surface point, to see on which side of it the object is.
 constexpr double kAroundM = 0.03;
 constexpr double kPushCosine = 0.3;
+constexpr double kBearCosine = 0.7;
 
-double LevelDot(const Vec3d& a, const Vec3d& b) { return a[0] * b[0] + a[1] * b[1]; }
+Vec3d Level(const Vec3d& a) { return {a[0], a[1], 0}; }
 
 /// Whether the angle between two directions is less than that of the cosine; never of none.
 bool IsWithin(double cosine, const Vec3d& a, const Vec3d& b) {
@@ -66,7 +67,7 @@ RigidObject::Gap RigidObject::GapTo(const LinkSurface& surface, const Transform&
   for (const Vec3d& p : now_m_) {
     const NearestPoint::Found found =
         surface.NearestTo(Apply(link_from_world, p), std::min(reach_m, gap.m));
-    if (found.distance_m < gap.m) gap = {found.distance_m, found.position_m};
+    if (found.distance_m < gap.m) gap = {found.distance_m, found.position_m, p};
   }
   return gap;
 }
@@ -94,13 +95,16 @@ std::vector<RigidObject::NearLink> RigidObject::NearLinks(
 bool RigidObject::IsGripped(std::span<const NearLink> near) {
   for (std::size_t i = 0; i < near.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      const Vec3d across_m = Minus(near[j].at_m, near[i].at_m);
-      if (LevelDot(near[i].inward, across_m) > 0 && LevelDot(near[j].inward, across_m) < 0) {
-        return true;
-      }
+      const Vec3d across_m = Level(Minus(near[j].at_m, near[i].at_m));
+      if (Dot(near[i].inward, across_m) > 0 && Dot(near[j].inward, across_m) < 0) return true;
     }
   }
   return false;
+}
+
+bool RigidObject::IsBorneBy(const NearLink& of) const {
+  return LowestOf(now_m_) > of.at_m[2] &&
+         IsWithin(kBearCosine, Minus(of.gap.particle_m, of.at_m), {0, 0, 1});
 }
 
 RigidObject::Contact RigidObject::ContactWith(std::span<const std::optional<LinkSurface>> surfaces,
@@ -110,15 +114,17 @@ RigidObject::Contact RigidObject::ContactWith(std::span<const std::optional<Link
   const bool is_gripped = IsGripped(near);
   for (const NearLink& of : near) {
     if (!(of.gap.m < kTouchM)) break;
-    if (!is_gripped && LowestOf(now_m_) > of.at_m[2]) return {true, true, of.link};  // it bears
+    if (!is_gripped && IsBorneBy(of)) return {true, of.link};
     const Vec3d way_m = Minus(Apply(next.world_from_link[of.link], of.gap.surface_m), of.at_m);
     const double draws_back_m = kDrawnBackShare * Length(way_m);
     const Gap later =
         GapTo(*surfaces[of.link], next.link_from_world[of.link], kTouchM + draws_back_m);
     if (later.m - of.gap.m > draws_back_m) continue;
-    if (is_gripped || IsWithin(kPushCosine, way_m, of.inward)) return {true, is_gripped, of.link};
+    if (is_gripped || IsWithin(kPushCosine, Level(way_m), Level(of.inward))) {
+      return {is_gripped, of.link};
+    }
   }
-  return {true, is_gripped, std::nullopt};
+  return {is_gripped, std::nullopt};
 }
 
 void RigidObject::Follow(const Transform& from, const Transform& to, bool keeps_height) {

@@ -38,24 +38,24 @@ class RigidObject {
   const Transform& moved() const { return moved_; }
 
   struct Contact {
-    bool is_touched = false, is_held = false;
+    bool is_held = false;             ///< gripped or borne, also by links that all draw back
     std::optional<std::size_t> link;  ///< that the object goes with
   };
   /// While the links go from `now` to `next`. `surfaces` [links], nothing for those without one.
   Contact ContactWith(std::span<const std::optional<LinkSurface>> surfaces, const PosedLinks& now,
                       const PosedLinks& next) const;
 
-  /// Goes rigidly with what goes from one pose to another, then straight up or down: to the height
-  /// that it had, or else only up to where it rests.
+  /// Goes rigidly with what goes from one pose to another, then straight up or down: its lowest
+  /// particle to the height that it had, or else only up to where it rests.
   void Follow(const Transform& from, const Transform& to, bool keeps_height);
-  /// Straight down to where it rests.
+  /// Straight down to where it rests, if it is more than 1 cm above that.
   void FallIfLifted();
 
  private:
-  /// The least distance to a link, and the point of its surface in the link's frame.
+  /// The least distance to a link, the point of its surface in the link's frame, and the particle.
   struct Gap {
     double m = std::numeric_limits<double>::infinity();
-    Vec3d surface_m{};
+    Vec3d surface_m{}, particle_m{};
   };
   /// A link near the object.
   struct NearLink {
@@ -71,6 +71,7 @@ class RigidObject {
   std::vector<NearLink> NearLinks(std::span<const std::optional<LinkSurface>> surfaces,
                                   const PosedLinks& now) const;
   static bool IsGripped(std::span<const NearLink> near);
+  bool IsBorneBy(const NearLink& of) const;
   void Raise(double by_m);
   void Place();
 

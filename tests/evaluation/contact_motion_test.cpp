@@ -176,7 +176,25 @@ TEST(ContactMotion, ABlockIsHeldWhereTheSecondFingerIsNearAndDoesNotTouch) {
 TEST(ContactMotion, AHandThatSlidesAlongAFaceCarriesNothing) {
   const Cloud cloud = BlockOnTable();
   const ContactMotion contact = FollowContacts(
-      Commanded(Hand(), {{0, 0, 0, .05}, {0, .05, 0, .05}, {.005, .1, 0, .05}}), cloud);
+      Commanded(Hand(), {{0, 0, 0, .05}, {0, .01, 0, .05}, {0, .05, 0, .05}}), cloud);
+  for (const Cloud& block : BlockBySteps(contact, cloud)) {
+    EXPECT_TRUE(std::equal(block.begin(), block.end(), cloud.begin()));
+  }
+}
+
+TEST(ContactMotion, WhatAHandOnlyPassesDoesNotFall) {
+  Cloud cloud = BlockOnTable(0, 0.06);  // its foot is hidden
+  const ContactMotion contact = FollowContacts(
+      Commanded(Hand(), {{0, .06, 0, .05}, {0, .09, 0, .05}, {-.1, .09, 0, .05}}), cloud);
+  for (const Cloud& block : BlockBySteps(contact, cloud)) ExpectMoved(block, cloud, {0, 0, 0});
+}
+
+TEST(ContactMotion, AFingerBelowTheTopOfABlockDoesNotBearIt) {
+  Cloud cloud = BlockOnTable();
+  for (std::size_t i = 0; i < kBlockParticles; ++i)
+    cloud[3 * i + 2] = .04f;  // its sides are hidden
+  const ContactMotion contact =
+      FollowContacts(Commanded(Hand(), {{0, -.005, 0, .05}, {0, .005, 0, .05}}), cloud);
   for (const Cloud& block : BlockBySteps(contact, cloud)) ExpectMoved(block, cloud, {0, 0, 0});
 }
 
