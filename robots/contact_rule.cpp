@@ -1,11 +1,14 @@
 #include "robots/contact_rule.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "common/check.h"
 #include "common/transforms.h"
 #include "robots/attachment.h"
+#include "robots/forward_kinematics.h"
 #include "robots/particle_clusters.h"
 #include "robots/rigid_object.h"
 
@@ -32,6 +35,23 @@ double ExtentOf(const std::vector<Vec3d>& points_m) {
     }
   }
   return DistanceM(low, high);
+}
+
+/// At a share in [0, 1] of the straight way from one row to the next.
+PosedLinks LinksBetween(const Robot& robot, std::span<const double> from,
+                        std::span<const double> to, double share) {
+  std::vector<double> joints;
+  for (std::size_t c = 0; c < from.size(); ++c) {
+    const RobotJoint& joint = robot.links[static_cast<std::size_t>(robot.columns[c])].joint;
+    double way = to[c] - from[c];
+    // A joint that may turn for ever goes the shorter way round.
+    if (joint.type == JointType::kContinuous) way = std::remainder(way, 2 * std::numbers::pi);
+    joints.push_back(from[c] + share * way);
+  }
+  PosedLinks links{LinkPoses(robot, joints), {}};
+  for (const Transform& pose : links.world_from_link)
+    links.link_from_world.push_back(Inverse(pose));
+  return links;
 }
 
 }  // namespace

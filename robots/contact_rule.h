@@ -13,9 +13,8 @@
 ///     of the way of its nearest surface point: fingers that open, a tool that leaves what it has
 ///     pushed;
 ///   - an object is gripped if of two near links each is, seen from above, on that side of the
-///   other
-///     on which the object lies. It goes rigidly with the nearest link that touches it and does not
-///     draw back. (Two links far apart on one face are taken for a grip, too.)
+///     other on which the object lies. It goes rigidly with the nearest link that touches it and
+///     does not draw back. (Two links far apart on one face are taken for a grip, too.)
 ///   - any other object goes with the nearest link that touches it and either bears it: all of its
 ///     particles are higher than the link's nearest point, and that particle which is nearest lies
 ///     within 46 degrees straight above it; or pushes it: does not draw back and goes, seen from

@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
+#include <utility>
 
 #include "common/transforms.h"
 #include "common/vectors.h"
-#include "robots/forward_kinematics.h"
 
 namespace interlacer {
 namespace {
@@ -30,22 +29,6 @@ bool IsWithin(double cosine, const Vec3d& a, const Vec3d& b) {
 }
 
 }  // namespace
-
-PosedLinks LinksBetween(const Robot& robot, std::span<const double> from,
-                        std::span<const double> to, double share) {
-  std::vector<double> joints;
-  for (std::size_t c = 0; c < from.size(); ++c) {
-    const RobotJoint& joint = robot.links[static_cast<std::size_t>(robot.columns[c])].joint;
-    double way = to[c] - from[c];
-    // A joint that may turn for ever goes the shorter way round.
-    if (joint.type == JointType::kContinuous) way = std::remainder(way, 2 * std::numbers::pi);
-    joints.push_back(from[c] + share * way);
-  }
-  PosedLinks links{LinkPoses(robot, joints), {}};
-  for (const Transform& pose : links.world_from_link)
-    links.link_from_world.push_back(Inverse(pose));
-  return links;
-}
 
 double LowestOf(std::span<const Vec3d> points_m) {
   double lowest_m = std::numeric_limits<double>::infinity();

@@ -8,23 +8,17 @@
 #include <limits>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "common/geometry.h"
 #include "robots/link_surface.h"
-#include "robots/robot.h"
 
 namespace interlacer {
 
-/// The links of a robot at one place between two rows of joint values.
+/// The links of a robot at one time.
 struct PosedLinks {
   std::vector<Transform> world_from_link, link_from_world;
 };
-
-/// At a share in [0, 1] of the straight way from one row to the next.
-PosedLinks LinksBetween(const Robot& robot, std::span<const double> from,
-                        std::span<const double> to, double share);
 
 /// Height of the lowest point, infinite for none.
 double LowestOf(std::span<const Vec3d> points_m);
@@ -62,7 +56,7 @@ class RigidObject {
     std::size_t link;
     Gap gap;
     Vec3d at_m;    ///< the gap's point of its surface
-    Vec3d inward;  ///< from there to the middle of the object's particles around it
+    Vec3d inward;  ///< direction from there to the mean of the particles around it
   };
 
   /// Infinite where it is not less than `reach_m`.

@@ -183,7 +183,7 @@ TEST(ContactMotion, AHandThatSlidesAlongAFaceCarriesNothing) {
 }
 
 TEST(ContactMotion, WhatAHandOnlyPassesDoesNotFall) {
-  Cloud cloud = BlockOnTable(0, 0.06);  // its foot is hidden
+  const Cloud cloud = BlockOnTable(0, 0.06);  // its foot is hidden
   const ContactMotion contact = FollowContacts(
       Commanded(Hand(), {{0, .06, 0, .05}, {0, .09, 0, .05}, {-.1, .09, 0, .05}}), cloud);
   for (const Cloud& block : BlockBySteps(contact, cloud)) ExpectMoved(block, cloud, {0, 0, 0});
