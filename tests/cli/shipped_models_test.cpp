@@ -28,6 +28,7 @@ using ChangeHalf = std::function<std::uint16_t(std::uint16_t)>;
 
 std::uint16_t Zero(std::uint16_t /*half*/) { return 0; }
 std::uint16_t Negated(std::uint16_t half) { return half ^ 0x8000; }
+std::uint16_t MinusHundred(std::uint16_t /*half*/) { return 0xd640; }
 
 /// A copy of a shipped checkpoint.
 class Checkpoint {
@@ -131,6 +132,8 @@ TEST(ShippedModels, ARecordedWarmUpGuardsTheWeightsItWasRecordedWith) {
   ASSERT_NO_FATAL_FAILURE(small.Change("head.position.", Zero));
   small.ExpectRefused();
 
+  ASSERT_NO_FATAL_FAILURE(small.Change("head.trust.weight", Zero));
+  ASSERT_NO_FATAL_FAILURE(small.Change("head.trust.bias", MinusHundred));
   const ProcessResult still = small.Record();
   EXPECT_EQ(still.exit_code, 0) << still.err;
   EXPECT_THAT(still.err, HasSubstr("other weights may pass")) << "nothing moves";
