@@ -8,8 +8,8 @@
 /// With network.contact_guess a particle is displaced by the mean of that and of the guess, whose
 /// weight is sigmoid(.) of the same rows. In inference displacements below
 /// network.min_displacement_m are zero, and such particles keep the bits of their positions. The
-/// dense layers start at zero and the biases of gate and guess at kClosedGate, so that an untrained
-/// step changes next to nothing. All in float32. Threads: as torch modules.
+/// dense layers start at zero and the gate's bias at kClosedGate, so that an untrained step changes
+/// next to nothing except by half of a guess. All in float32. Threads: as torch modules.
 /// Source: grf-masking, App. C.3 (0.25 m, scaled tanh). The gate, the guess and the dead zone are
 /// ours.
 
@@ -24,7 +24,7 @@
 
 namespace interlacer {
 
-/// Bias with which gate and guess start: less than two in a hundred of a displacement pass.
+/// Bias with which the gate starts: less than two in a hundred of a displacement pass.
 inline constexpr double kClosedGate = -4;
 
 /// Parameters of the weight of the guess begin so.

@@ -20,10 +20,8 @@ bool EndsWith(std::string_view name, std::string_view suffix) { return name.ends
 
 bool IsHead(std::string_view name) { return name.starts_with("head."); }
 
-/// The value with which a head's last layer starts.
-double FirstValue(std::string_view name) {
-  return name == "head.gate.bias" || name == "head.trust.bias" ? kClosedGate : 0;
-}
+/// The value with which a head's last layer starts: a gate closed, a guess trusted by half.
+double FirstValue(std::string_view name) { return name == "head.gate.bias" ? kClosedGate : 0; }
 
 /// Random stream of a parameter by its name (FNV-1a), so that layers which two configurations share
 /// start with equal weights.

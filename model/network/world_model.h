@@ -104,7 +104,8 @@ class WorldModel : public torch::nn::Module {
 /// on seed and configuration alone.
 void InitializeWeights(WorldModel* model, std::uint64_t seed);
 
-/// Gives the last layers of the heads, but not their norms, their initial values: nothing moves.
+/// Gives the last layers of the heads, but not their norms, their initial values: nothing moves
+/// except by half of a contact_guess.
 void ResetHeads(WorldModel* model);
 
 /// False for biases, norms and mask coefficients.

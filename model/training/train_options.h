@@ -24,13 +24,14 @@ struct TrainOptions {
   std::vector<TrainingDataset> datasets;
   std::string output_dir;
   /// Initial weights (a checkpoint of the same configuration except for the local layers and a
-  /// contact_guess, in which it has no trust yet); empty for random initial weights.
+  /// contact_guess, which it then trusts by half); empty for random initial weights.
   std::string initial_checkpoint;
   /// Encoder and radiance field of this checkpoint in place of the initial ones; the rest of its
   /// configuration may differ. Empty for none.
   std::string initial_appearance;
   /// Zeroes the dynamics heads of the initial weights. After further training of the encoder the
-  /// heads' knowledge of its features is stale, and zero heads predict that nothing moves.
+  /// heads' knowledge of its features is stale, and zero heads predict that nothing moves except
+  /// by half of a contact_guess.
   bool reset_heads = false;
   std::uint64_t seed = 0;
   bool resume = false;

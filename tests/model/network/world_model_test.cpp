@@ -13,6 +13,7 @@
 
 #include "common/kernels/cpu_features.h"
 #include "model/engine/step_engine.h"
+#include "model/network/tokens.h"
 #include "tests/model/gradient_check.h"
 #include "tests/model/library_layers.h"
 #include "tests/model/tiny_scene.h"
@@ -188,6 +189,17 @@ TEST_F(MotionGate, AnUntrainedModelPredictsNoMotion) {
   const at::NoGradGuard no_grad;
   model->named_parameters()["head.gate.weight"].zero_();
   EXPECT_LE(ChangeOf(model.get()).positions_m.abs().max().item<float>(), 0.018 * 0.25);
+}
+
+TEST(ContactGuess, AnUntrainedModelTakesHalfOfIt) {
+  InterlacerConfig config = TinyConfig();
+  config.network.contact_guess = true;
+  const StepInput input = MakeStepInput(kParticles, config);
+  const torch::Tensor guess_m = ContactGuessOf(input.surface);
+  ASSERT_GT(guess_m.abs().max().item<float>(), 0.05f);
+  const CloudTensors next = MakeModel(config)->Step(input);
+  EXPECT_TRUE(at::allclose(next.positions_m, input.newer.positions_m + 0.5 * guess_m, 0, 1e-6));
+  EXPECT_TRUE(at::equal(next.features, input.newer.features));
 }
 
 TEST_F(MotionGate, MultipliesBothChangesByOneShareOfEachParticle) {
