@@ -52,6 +52,9 @@ struct LiftingConfig {
   /// Drops isolated points before particles are drawn: flying pixels between foreground and
   /// background, as real depth cameras measure them. Runs on the host for any device.
   std::optional<OutlierFilter> outlier_filter;
+  /// A network.contact_guess sees so many pixels of the newest views as they were sent
+  /// (model/lifting/seen_points.h); where there are as many particles, or with 0, it sees those.
+  int contact_point_count = 0;
   bool operator==(const LiftingConfig&) const = default;
 };
 

@@ -153,6 +153,10 @@ Status ValidateConfig(const InterlacerConfig& config) {
   if (config.lifting.outlier_filter) CheckOutlierFilter(*config.lifting.outlier_filter, &limits);
   limits.Within("lifting.attach_radius_m", config.lifting.attach.radius_m, 1e-4, 0.1);
   limits.Within("lifting.attach_finger_radius_m", config.lifting.attach.finger_radius_m, 1e-4, 0.1);
+  limits.Within("lifting.contact_point_count", config.lifting.contact_point_count, 0, 262144);
+  limits.Require(config.lifting.contact_point_count == 0 || config.network.contact_guess,
+                 "lifting.contact_point_count", "0 without network.contact_guess",
+                 std::to_string(config.lifting.contact_point_count));
   CheckEncoder(config.encoder, &limits);
   CheckTokens(config.tokens, &limits);
   limits.Within("graph.neighbor_count", config.graph.neighbor_count, 1, 16);

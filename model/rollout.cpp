@@ -45,7 +45,7 @@ ModelRollout::ModelRollout(std::shared_ptr<WorldModel> model, std::shared_ptr<St
       rows_(JoinRows(scene_->history, actions)),
       robot_(scene_->robot.get(), rows_, motion.is_exact(), {clouds_.older, scene_->older_links},
              {clouds_.newer, scene_->newer_links}) {
-  if (scene_->contacts != nullptr) clouds_.touched = scene_->contacts->Untouched();
+  if (scene_->contacts != nullptr) clouds_.touched = scene_->contacts->rule().Untouched();
   particles_.count = particle_count();
   particles_.colors_rgb8 = scene_->colors_rgb8;
 }
@@ -97,7 +97,7 @@ StatusOr<ModelRollout::Clouds> ModelRollout::NextOf(const Clouds& clouds, int qu
   if (asks_network_) {
     torch::Tensor guess_m;
     if (scene_->contacts != nullptr) {
-      guess_m = robot_.ContactGuess(step_ + 1, clouds.newer, *scene_->contacts, &touched);
+      guess_m = robot_.Guess(step_ + 1, clouds.newer, *scene_->contacts, &touched);
     }
     const StepInput input =
         robot_.InputOf(step_ + 1, clouds.older, clouds.newer, guess_m, scene_->workspace);

@@ -213,6 +213,7 @@ ordered_json ToJson(const LiftingConfig& c) {
     json["attach_radius_m"] = c.attach.radius_m;
     json["attach_finger_radius_m"] = c.attach.finger_radius_m;
   }
+  if (c.contact_point_count > 0) json["contact_point_count"] = c.contact_point_count;
   return json;
 }
 
@@ -221,7 +222,9 @@ Status ReadLifting(const JsonObject& object, LiftingConfig* out) {
   reader.Section("outlier_filter", ReadOutlierFilter, &out->outlier_filter);
   reader.Field("attach_radius_m", &out->attach.radius_m);
   reader.Field("attach_finger_radius_m", &out->attach.finger_radius_m);
-  return reader.Finish({"outlier_filter", "attach_radius_m", "attach_finger_radius_m"});
+  reader.Field("contact_point_count", &out->contact_point_count);
+  return reader.Finish(
+      {"outlier_filter", "attach_radius_m", "attach_finger_radius_m", "contact_point_count"});
 }
 
 ordered_json ToJson(const EncoderConfig& c) {

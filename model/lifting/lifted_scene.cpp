@@ -15,6 +15,7 @@
 #include "model/lifting/device_lifting.h"
 #include "model/lifting/lifting.h"
 #include "model/lifting/scene_views.h"
+#include "model/lifting/seen_points.h"
 #include "model/network/world_model.h"
 #include "robots/attachment.h"
 
@@ -80,18 +81,30 @@ void AddWorkspaceFinding(const Box& trained, const LiftedScene& scene,
        "workspace"});
 }
 
-/// Finds the particles of the robot, and what of the rest it may move.
+/// Finds the particles of the robot.
 void AddRobotParticles(const torch::Tensor& positions_m, std::uint32_t time,
                        const InterlacerConfig& config, LiftedScene* scene) {
   const torch::Tensor host = positions_m.to(at::kCPU).contiguous();
   const std::span<const float> values{host.const_data_ptr<float>(),
                                       static_cast<std::size_t>(host.numel())};
-  const bool is_newest = time + 1 == kHistoryLength;
-  std::vector<std::int32_t>& links = is_newest ? scene->newer_links : scene->older_links;
-  links =
+  (time + 1 == kHistoryLength ? scene->newer_links : scene->older_links) =
       AttachPoints(*scene->robot, scene->history.link_poses[time], values, config.lifting.attach);
-  if (!is_newest || !config.network.contact_guess) return;
-  scene->contacts = std::make_shared<const ContactRule>(scene->robot, values, links);
+}
+
+/// Finds what the robot may move. The views and links of the scene stand.
+Status AddContacts(const InterlacerConfig& config, LiftedScene* scene) {
+  const torch::Tensor host = scene->newer.positions_m.to(at::kCPU).contiguous();
+  const LinkedPoints particles{
+      {host.const_data_ptr<float>(), static_cast<std::size_t>(host.numel())}, scene->newer_links};
+  if (!GuessSeesMore(config, config.data.particle_count)) {
+    scene->contacts = std::make_shared<const ContactGuess>(scene->robot, particles);
+    return Status();
+  }
+  INTERLACER_ASSIGN_OR_RETURN(const SeenPoints seen,
+                              SeePoints(scene->newest_views_, scene->region, *scene->robot,
+                                        scene->history.link_poses.back(), config.lifting));
+  scene->contacts = std::make_shared<const ContactGuess>(scene->robot, seen.linked(), particles);
+  return Status();
 }
 
 /// Whether the newest views see the robot where its joints say, and whether the model knows it.
@@ -205,6 +218,9 @@ StatusOr<std::shared_ptr<const LiftedScene>> LiftScene(const SceneInput& input,
     scene->newest_views_.push_back(*FindView(input.observations.back(), view.camera_name));
   }
   scene->region = views.region;
+  if (!scene->history.link_poses.empty() && model->config().network.contact_guess) {
+    INTERLACER_RETURN_IF_ERROR(AddContacts(model->config(), scene.get()));
+  }
   scene->renderer =
       RendererForRange(model->config().renderer, static_cast<float>(views.region.near_m),
                        static_cast<float>(views.region.far_m));

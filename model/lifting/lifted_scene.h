@@ -13,7 +13,7 @@
 #include "model/clouds.h"
 #include "model/lifting/kinematic_rows.h"
 #include "model/predictor.h"
-#include "robots/contact_rule.h"
+#include "robots/contact_guess.h"
 #include "robots/robot.h"
 
 namespace interlacer {
@@ -38,7 +38,7 @@ class LiftedScene : public Scene {
   /// Link of each particle of `older` and `newer` (robots/attachment.h); empty without link poses.
   std::vector<std::int32_t> older_links, newer_links;
   /// What the robot may move, of a model with a contact_guess; else null.
-  std::shared_ptr<const ContactRule> contacts;
+  std::shared_ptr<const ContactGuess> contacts;
   std::vector<std::string> camera_names;
   std::vector<Camera> cameras;  ///< newest calibrations, rectified to the model's image size
   std::vector<RgbdView> newest_views_;  ///< as they were sent, in the order of the cameras

@@ -53,18 +53,16 @@ RobotSteps::RobotSteps(const Robot* robot, const KinematicRows& rows, bool moves
   older_ = {older.links, older.cloud.positions_m, rows.link_poses, kOlderTime};
 }
 
-torch::Tensor RobotSteps::ContactGuess(std::int64_t step, const CloudTensors& newer,
-                                       const ContactRule& contacts,
-                                       ContactRule::Touched* touched) const {
+torch::Tensor RobotSteps::Guess(std::int64_t step, const CloudTensors& newer,
+                                const ContactGuess& contacts, ContactRule::Touched* touched) const {
   const torch::Tensor now_m = newer.positions_m.detach().to(at::kCPU).contiguous();
   const std::span<const float> positions_m{now_m.const_data_ptr<float>(),
                                            static_cast<std::size_t>(now_m.numel())};
   const auto time = static_cast<std::size_t>(step);
-  const std::vector<Transform> moved =
-      contacts.Step(joints_.at(time), joints_.at(time + 1), positions_m, touched);
-  torch::Tensor guess_m = at::empty_like(now_m);
-  contacts.Carry(moved, positions_m, {guess_m.mutable_data_ptr<float>(), positions_m.size()});
-  return guess_m.sub_(now_m).to(newer.positions_m.device());
+  torch::Tensor followed_m = at::empty_like(now_m);
+  contacts.Follow(joints_.at(time), joints_.at(time + 1), positions_m, touched,
+                  {followed_m.mutable_data_ptr<float>(), positions_m.size()});
+  return followed_m.sub_(now_m).to(newer.positions_m.device());
 }
 
 StepInput RobotSteps::InputOf(std::int64_t step, const CloudTensors& older,

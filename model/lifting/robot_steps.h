@@ -16,7 +16,7 @@
 #include "model/clouds.h"
 #include "model/lifting/carried_particles.h"
 #include "model/lifting/kinematic_rows.h"
-#include "robots/contact_rule.h"
+#include "robots/contact_guess.h"
 #include "robots/robot.h"
 
 namespace interlacer {
@@ -39,8 +39,8 @@ class RobotSteps {
 
   /// Where a step takes objects of `contacts` if they follow what touches them: [n,3] displacements
   /// of `newer`, zero elsewhere. `touched` goes on with the step. On a device the host waits.
-  torch::Tensor ContactGuess(std::int64_t step, const CloudTensors& newer,
-                             const ContactRule& contacts, ContactRule::Touched* touched) const;
+  torch::Tensor Guess(std::int64_t step, const CloudTensors& newer, const ContactGuess& contacts,
+                      ContactRule::Touched* touched) const;
   /// Input of a step that goes on from these clouds. A guess, or an undefined tensor, stands where
   /// the robot's particles have their own displacement, without their flag.
   StepInput InputOf(std::int64_t step, const CloudTensors& older, const CloudTensors& newer,

@@ -27,6 +27,7 @@ void TurnSample(double yaw_rad, TrainingSample* sample) {
                                  Transform{{-center[0], -center[1], -center[2]}, {0, 0, 0, 1}});
   TurnPoints(turn, &sample->older.positions_m);
   TurnPoints(turn, &sample->newer.positions_m);
+  TurnPoints(turn, &sample->seen.positions_m);
   for (std::vector<float>& at_m : sample->tracks.positions_m) TurnPoints(turn, &at_m);
   for (std::vector<Transform>& poses : sample->robot_rows.link_poses) {
     for (Transform& world_from_link : poses) world_from_link = Compose(turn, world_from_link);

@@ -9,8 +9,8 @@
 namespace interlacer {
 
 /// By `yaw_rad` around the vertical line through the middle of the workspace. All that lies in the
-/// world turns alike: particles, tracks, the place where the robot stands, its links and points,
-/// target cameras. The workspace box stays where it is.
+/// world turns alike: particles, seen points, tracks, the place where the robot stands, its links
+/// and points, target cameras. The workspace box stays where it is.
 void TurnSample(double yaw_rad, TrainingSample* sample);
 
 /// Shuffles the channels of the images of both times and multiplies each by a factor of its own

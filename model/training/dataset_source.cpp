@@ -20,6 +20,7 @@
 #include "data/unproject.h"
 #include "model/lifting/kinematic_rows.h"
 #include "model/lifting/lifting.h"
+#include "model/lifting/seen_points.h"
 #include "model/training/sample_source.h"
 #include "model/training/true_tracks.h"
 #include "render/image_metrics.h"
@@ -388,6 +389,18 @@ StatusOr<TrainingSample> DatasetSource::Load(const Recording& recording,
   INTERLACER_RETURN_IF_ERROR(AddRobot(recording, window, &sample));
   Attach(0, sample, &sample.older);
   Attach(1, sample, &sample.newer);
+  if (GuessSeesMore(config_, request.particle_count) && sample.step_count > 0 &&
+      !sample.newer.links.empty()) {
+    std::vector<RgbdView> views;
+    for (const int camera : window.input_cameras) {
+      INTERLACER_ASSIGN_OR_RETURN(RgbdView view,
+                                  recording.reader.ReadView(window.newest_step, camera));
+      views.push_back(std::move(view));
+    }
+    INTERLACER_ASSIGN_OR_RETURN(
+        sample.seen,
+        SeePoints(views, region, *sample.robot, sample.robot_rows.link_poses[1], config_.lifting));
+  }
   if (request.with_tracks) {
     INTERLACER_ASSIGN_OR_RETURN(sample.tracks,
                                 ReadTrueTracks(recording.reader, window, sample.newer));

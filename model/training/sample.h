@@ -14,6 +14,7 @@
 #include "common/camera.h"
 #include "common/image.h"
 #include "model/lifting/kinematic_rows.h"
+#include "model/lifting/seen_points.h"
 #include "robots/robot.h"
 
 namespace interlacer {
@@ -54,6 +55,7 @@ struct TrainingSample {
   std::shared_ptr<const Robot> robot;  ///< whose; null where nothing describes it
   std::vector<std::vector<SupervisedView>> target_steps;  ///< [1 + R][views], or empty
   TrueTracks tracks;                                      ///< empty unless asked for and known
+  SeenPoints seen;  ///< of t-1, where the model's guess sees more than its particles; else empty
   Box workspace;
   float near_m = 0.1f;
   float far_m = 2.0f;

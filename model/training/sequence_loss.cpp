@@ -12,7 +12,7 @@
 #include "model/training/ray_batch.h"
 #include "model/training/track_loss.h"
 #include "render/rays.h"
-#include "robots/contact_rule.h"
+#include "robots/contact_guess.h"
 
 namespace interlacer {
 namespace {
@@ -166,18 +166,23 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
                   AttachedCloud{older, sample.older.links},
                   AttachedCloud{newer, sample.newer.links});
   }
-  std::optional<ContactRule> contacts;
+  std::optional<ContactGuess> contacts;
   ContactRule::Touched touched;
   if (model->config().network.contact_guess && step_count > 0 && !stands_still) {
-    contacts.emplace(sample.robot, sample.newer.positions_m, sample.newer.links);
-    touched = contacts->Untouched();
+    const LinkedPoints particles{sample.newer.positions_m, sample.newer.links};
+    if (sample.seen.links.empty()) {
+      contacts.emplace(sample.robot, particles);
+    } else {
+      contacts.emplace(sample.robot, sample.seen.linked(), particles);
+    }
+    touched = contacts->rule().Untouched();
   }
   for (std::int64_t step = 0; step < step_count; ++step) {
     CloudTensors next = newer;
     if (!stands_still) {
       const std::uint64_t seed = GraphSeed(options, static_cast<std::uint32_t>(step));
       torch::Tensor guess_m;
-      if (contacts) guess_m = robot->ContactGuess(step + 1, newer, *contacts, &touched);
+      if (contacts) guess_m = robot->Guess(step + 1, newer, *contacts, &touched);
       next = model->Step(robot->InputOf(step + 1, older, newer, guess_m, sample.workspace, seed));
       next = robot->Place(step + 1, next, newer);
     }

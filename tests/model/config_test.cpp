@@ -130,6 +130,17 @@ TEST(ConfigTest, AContactGuessSurvivesJsonAndNeedsARobotThatMovesExactly) {
   EXPECT_EQ(learned.field(), "network.contact_guess");
 }
 
+TEST(ConfigTest, PointsOfAGuessSurviveJsonAndNeedAGuess) {
+  const auto config =
+      Must(ParseConfigJson(R"({"robot_motion": "kinematic", "network": {"contact_guess": true},
+                          "lifting": {"contact_point_count": 32768}})"));
+  EXPECT_EQ(config.lifting.contact_point_count, 32768);
+  EXPECT_EQ(ParseConfigJson(ConfigToJson(config).dump())->lifting, config.lifting);
+  const Status alone = ParseConfigJson(R"({"lifting": {"contact_point_count": 32768}})").status();
+  EXPECT_EQ(alone.reason(), reason::CONFIG_INVALID);
+  EXPECT_EQ(alone.field(), "lifting.contact_point_count");
+}
+
 TEST(ConfigTest, RobotMotionAndAttachmentSurviveJsonAndAreNotWrittenByDefault) {
   EXPECT_FALSE(ConfigToJson(InterlacerConfig()).contains("robot_motion"));
   EXPECT_EQ(ParseConfigJson("{}")->robot_motion, RobotMotion::kLearned);

@@ -155,12 +155,12 @@ TEST_F(RobotStepsTest, GuessThatWhatIsTouchedFollows) {
   const RobotSteps steps(robot.get(), rows, true, {before, links}, {before, links});
   const std::vector<float> positions_m(before.positions_m.const_data_ptr<float>(),
                                        before.positions_m.const_data_ptr<float>() + 18);
-  const ContactRule contacts(robot, positions_m, links);
-  ASSERT_EQ(contacts.object_count(), 1u);
+  const ContactGuess contacts(robot, {positions_m, links});
+  ASSERT_EQ(contacts.rule().object_count(), 1u);
 
-  ContactRule::Touched touched = contacts.Untouched();
+  ContactRule::Touched touched = contacts.rule().Untouched();
   const std::vector<float> stays(3, 0.f);
-  const torch::Tensor guess_m = steps.ContactGuess(1, before, contacts, &touched);
+  const torch::Tensor guess_m = steps.Guess(1, before, contacts, &touched);
   ExpectRows(guess_m, {{0.2f, 0, 0}, {0.2f, 0, 0}, {0.2f, 0, 0}, stays, stays, stays}, "guess", 1);
   EXPECT_EQ(touched, ContactRule::Touched{1});
   const StepInput input = steps.InputOf(1, before, before, guess_m, kBox);
@@ -177,10 +177,10 @@ TEST_F(RobotStepsTest, GuessThatWhatIsTouchedFollows) {
   // The next step goes on from where the particles have come.
   CloudTensors followed = before, left = before;
   followed.positions_m = before.positions_m + guess_m;
-  ExpectRows(steps.ContactGuess(2, followed, contacts, &touched),
+  ExpectRows(steps.Guess(2, followed, contacts, &touched),
              {{0.3f, 0, 0}, {0.3f, 0, 0}, {0.3f, 0, 0}, stays, stays, stays}, "guess", 2);
   left.positions_m = followed.positions_m + at::tensor({0.f, 0.01f, 0.f});
-  EXPECT_EQ(steps.ContactGuess(2, left, contacts, &touched).abs().sum().item<float>(), 0)
+  EXPECT_EQ(steps.Guess(2, left, contacts, &touched).abs().sum().item<float>(), 0)
       << "1.1 cm from the point";
 }
 

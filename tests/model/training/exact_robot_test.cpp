@@ -189,6 +189,35 @@ TEST_F(ExactRobotTraining, AContactGuessIsTakenAsFarAsItIsTrusted) {
   }
 }
 
+TEST_F(ExactRobotTraining, AGuessSeesPointsOfItsOwnWhereParticlesAreFewer) {
+  TrainOptions options = ExactOptions("unused", 1, plates_);
+  EXPECT_TRUE(Draw(options).seen.links.empty());
+  options.config.model.network.contact_guess = true;
+  options.config.model.lifting.contact_point_count = 512;
+  EXPECT_TRUE(Draw(options).seen.links.empty()) << "as many as there are particles";
+  options.config.model.lifting.contact_point_count = 4096;
+  TrainingSample sample = Draw(options);
+  const LinkedPoints seen = sample.seen.linked();
+  ASSERT_GT(seen.links.size(), sample.newer.links.size());
+  EXPECT_GT(std::count(seen.links.begin(), seen.links.end(), 2), 5);
+  // They turn with the particles: as far from the first of these as before.
+  const auto distances_m = [&] {
+    std::vector<double> out;
+    for (std::size_t i = 0; i < sample.seen.positions_m.size(); i += 3) {
+      out.push_back(std::hypot(sample.seen.positions_m[i] - sample.newer.positions_m[0],
+                               sample.seen.positions_m[i + 1] - sample.newer.positions_m[1],
+                               sample.seen.positions_m[i + 2] - sample.newer.positions_m[2]));
+    }
+    return out;
+  };
+  const std::vector<double> before_m = distances_m();
+  TurnSample(1.1, &sample);
+  const std::vector<double> after_m = distances_m();
+  for (std::size_t i = 0; i < before_m.size(); ++i) {
+    EXPECT_NEAR(after_m[i], before_m[i], 1e-6) << i;
+  }
+}
+
 TEST_F(ExactRobotTraining, AContactGuessMayBeLearntByAModelWithoutOne) {
   CountingObserver observer;
   Must(Train(ExactOptions("without", 1, plates_), &observer));

@@ -1,0 +1,105 @@
+#include "robots/contact_guess.h"
+
+#include <optional>
+#include <utility>
+
+#include "common/check.h"
+#include "robots/attachment.h"
+#include "robots/nearest_point.h"
+#include "robots/particle_clusters.h"
+
+namespace interlacer {
+namespace {
+
+constexpr std::size_t kNoParticle = static_cast<std::size_t>(-1);
+
+/// Object of the nearest seen point of each particle that belongs to no link.
+std::vector<std::int32_t> ObjectsOf(const LinkedPoints& particles, const LinkedPoints& seen,
+                                    std::span<const std::int32_t> seen_objects) {
+  std::vector<std::int32_t> objects(particles.links.size(), kNotAttached);
+  if (seen.links.empty()) return objects;
+  const NearestPoint nearest(seen.positions_m);
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (particles.links[i] != kNotAttached) continue;
+    const NearestPoint::Found found =
+        nearest.NearestTo(PositionOf(particles.positions_m, i), kSamePlaceM);
+    if (found.distance_m <= kSamePlaceM) objects[i] = seen_objects[found.index];
+  }
+  return objects;
+}
+
+/// Nearest particle of its object for each seen point of one.
+std::vector<std::size_t> ParticlesOf(std::span<const float> seen_m,
+                                     std::span<const std::int32_t> seen_objects,
+                                     std::span<const float> particles_m,
+                                     std::span<const std::int32_t> objects,
+                                     std::size_t object_count) {
+  std::vector<std::vector<float>> places_m(object_count);
+  std::vector<std::vector<std::size_t>> members(object_count);
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (objects[i] == kNotAttached) continue;
+    const auto k = static_cast<std::size_t>(objects[i]);
+    members[k].push_back(i);
+    places_m[k].insert(places_m[k].end(), &particles_m[3 * i], &particles_m[3 * i] + 3);
+  }
+  std::vector<std::optional<NearestPoint>> nearest(object_count);
+  for (std::size_t k = 0; k < object_count; ++k) {
+    if (!members[k].empty()) nearest[k].emplace(places_m[k]);
+  }
+  std::vector<std::size_t> out(seen_objects.size(), kNoParticle);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (seen_objects[i] == kNotAttached) continue;
+    const auto k = static_cast<std::size_t>(seen_objects[i]);
+    if (nearest[k]) out[i] = members[k][nearest[k]->NearestTo(PositionOf(seen_m, i)).index];
+  }
+  return out;
+}
+
+}  // namespace
+
+ContactGuess::ContactGuess(std::shared_ptr<const Robot> robot, const LinkedPoints& particles)
+    : has_own_points_(false), rule_(std::move(robot), particles.positions_m, particles.links) {}
+
+ContactGuess::ContactGuess(std::shared_ptr<const Robot> robot, const LinkedPoints& seen,
+                           const LinkedPoints& particles)
+    : has_own_points_(true),
+      rule_(std::move(robot), seen.positions_m, seen.links),
+      objects_(ObjectsOf(particles, seen, rule_.objects())),
+      seen_m_(seen.positions_m.begin(), seen.positions_m.end()),
+      particles_m_(particles.positions_m.begin(), particles.positions_m.end()),
+      followed_(
+          ParticlesOf(seen_m_, rule_.objects(), particles_m_, objects_, rule_.object_count())) {}
+
+std::int64_t ContactGuess::size_bytes() const {
+  return rule_.size_bytes() +
+         static_cast<std::int64_t>(sizeof(std::int32_t) * objects_.size() +
+                                   sizeof(float) * (seen_m_.size() + particles_m_.size()) +
+                                   sizeof(std::size_t) * followed_.size());
+}
+
+std::vector<float> ContactGuess::SeenAt(std::span<const float> particles_m) const {
+  std::vector<float> out = seen_m_;
+  for (std::size_t i = 0; i < followed_.size(); ++i) {
+    if (followed_[i] == kNoParticle) continue;
+    const std::size_t particle = 3 * followed_[i];
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      out[3 * i + axis] += particles_m[particle + axis] - particles_m_[particle + axis];
+    }
+  }
+  return out;
+}
+
+void ContactGuess::Follow(std::span<const double> from_joints, std::span<const double> to_joints,
+                          std::span<const float> positions_m, ContactRule::Touched* touched,
+                          std::span<float> followed_m) const {
+  if (!has_own_points_) {
+    const std::vector<Transform> moved = rule_.Step(from_joints, to_joints, positions_m, touched);
+    return rule_.Carry(moved, positions_m, followed_m);
+  }
+  INTERLACER_CHECK(positions_m.size() == particles_m_.size(), "particles of a contact guess");
+  const std::vector<Transform> moved =
+      rule_.Step(from_joints, to_joints, SeenAt(positions_m), touched);
+  CarryPoints(objects_, std::vector<Transform>(moved.size()), moved, positions_m, followed_m);
+}
+
+}  // namespace interlacer

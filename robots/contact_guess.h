@@ -1,0 +1,63 @@
+#pragma once
+
+/// Where the rule of contact (robots/contact_rule.h) takes the particles of a model: what its
+/// network is told before each step.
+///
+/// Particles of small views lie 2 to 3 cm apart, too far to see whether fingers meet a can between
+/// them. So the rule sees points of its own, as close as the observation has them, and they say
+/// which particles are whose: a particle belongs to the object of the nearest seen point no farther
+/// than kSamePlaceM. While a rollout goes on, each seen point of an object has moved since the
+/// observation as the nearest particle of the object has; an object without particles stays.
+///   positions_m  [n,3] float32, world frame, z up, finite
+///   links        [n] of AttachPoints at the observation
+/// Errors: broken invariants only. Determinism: equal bits for any thread count. Threads: immutable
+/// after construction.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "robots/contact_rule.h"
+#include "robots/robot.h"
+
+namespace interlacer {
+
+inline constexpr double kSamePlaceM = 0.02;
+
+/// Points of one observation and the links that they belong to.
+struct LinkedPoints {
+  std::span<const float> positions_m;
+  std::span<const std::int32_t> links;
+};
+
+class ContactGuess {
+ public:
+  /// The rule sees the particles themselves.
+  ContactGuess(std::shared_ptr<const Robot> robot, const LinkedPoints& particles);
+  /// The rule sees `seen`, of the same observation.
+  ContactGuess(std::shared_ptr<const Robot> robot, const LinkedPoints& seen,
+               const LinkedPoints& particles);
+
+  const ContactRule& rule() const { return rule_; }
+  /// Memory that it holds, but for the robot.
+  std::int64_t size_bytes() const;
+
+  /// [n,3] places of the particles after the joints have gone from one row to the next, the bits of
+  /// `positions_m` where a particle stays. `touched` is rule().Untouched() before the first step.
+  void Follow(std::span<const double> from_joints, std::span<const double> to_joints,
+              std::span<const float> positions_m, ContactRule::Touched* touched,
+              std::span<float> followed_m) const;
+
+ private:
+  std::vector<float> SeenAt(std::span<const float> particles_m) const;
+
+  bool has_own_points_;
+  ContactRule rule_;
+  std::vector<std::int32_t> objects_;        ///< [particles]; these stand empty without own points
+  std::vector<float> seen_m_, particles_m_;  ///< at the observation
+  std::vector<std::size_t> followed_;        ///< [seen] particle, of points of an object
+};
+
+}  // namespace interlacer

@@ -1,0 +1,132 @@
+#include "robots/contact_guess.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "robots/attachment.h"
+#include "tests/robots/hand_and_block.h"
+#include "tests/support/clouds.h"
+#include "tests/support/tolerances.h"
+
+namespace interlacer {
+namespace {
+
+using testing::AddPoint;
+using testing::BlockOnTable;
+using testing::Cloud;
+using testing::Hand;
+
+using Row = std::vector<double>;
+
+const Row kStart = {0, 0, 0, 0}, kRaised = {0, .05, 0, 0}, kHigher = {0, .08, 0, 0};
+
+std::vector<std::int32_t> FreeLinks(const Cloud& cloud) {
+  return std::vector<std::int32_t>(cloud.size() / 3, kNotAttached);
+}
+
+/// Of a block on a table no more than the middle of its top, too far from both plates to be
+/// touched, and four places of the table.
+Cloud FewParticles() {
+  Cloud cloud;
+  for (const double y : {-0.02, 0.0, 0.02}) AddPoint(cloud, 0, y, 0.04);
+  for (const double x : {-0.3, -0.2, 0.2, 0.3}) AddPoint(cloud, x, 0, 0);
+  return cloud;
+}
+
+Cloud Follow(const ContactGuess& guess, const Row& from, const Row& to, const Cloud& now,
+             ContactRule::Touched* touched) {
+  Cloud out(now.size());
+  guess.Follow(from, to, now, touched, out);
+  return out;
+}
+
+void ExpectRaised(const Cloud& cloud, const Cloud& before, std::size_t count, double by_m) {
+  for (std::size_t i = 0; i < 3 * count; ++i) {
+    EXPECT_NEAR(cloud[i], before[i] + (i % 3 == 2 ? by_m : 0), testing::kFloatPlaceToleranceM) << i;
+  }
+  EXPECT_TRUE(std::equal(cloud.begin() + 3 * static_cast<std::ptrdiff_t>(count), cloud.end(),
+                         before.begin() + 3 * static_cast<std::ptrdiff_t>(count)));
+}
+
+TEST(ContactGuess, PointsOfItsOwnShowAGripThatParticlesFarApartDoNot) {
+  const Cloud particles = FewParticles(), seen = BlockOnTable();
+  const std::vector<std::int32_t> links = FreeLinks(particles), seen_links = FreeLinks(seen);
+  const ContactGuess blind(Hand(), {particles, links});
+  ContactRule::Touched untouched = blind.rule().Untouched();
+  EXPECT_EQ(Follow(blind, kStart, kRaised, particles, &untouched), particles);
+
+  const ContactGuess guess(Hand(), {seen, seen_links}, {particles, links});
+  ContactRule::Touched touched = guess.rule().Untouched();
+  const Cloud raised = Follow(guess, kStart, kRaised, particles, &touched);
+  ExpectRaised(raised, particles, 3, .05);
+  EXPECT_EQ(touched, ContactRule::Touched{1});
+  // What is seen has gone with the particles, so that it is between the plates still.
+  ExpectRaised(Follow(guess, kRaised, kHigher, raised, &touched), particles, 3, .08);
+  // Particles that stayed behind have kept it where it was: it is let go, and lies already.
+  EXPECT_EQ(Follow(guess, kRaised, kHigher, particles, &touched), particles);
+}
+
+TEST(ContactGuess, ParticlesThatAreWhatIsSeenMoveAlikeInBothForms) {
+  const Cloud cloud = BlockOnTable();
+  const std::vector<std::int32_t> links = FreeLinks(cloud);
+  const ContactGuess one(Hand(), {cloud, links}), both(Hand(), {cloud, links}, {cloud, links});
+  ContactRule::Touched of_one = one.rule().Untouched(), of_both = both.rule().Untouched();
+  Cloud now = cloud;
+  for (const auto& [from, to] : {std::pair{kStart, kRaised}, std::pair{kRaised, kHigher}}) {
+    const Cloud next = Follow(one, from, to, now, &of_one);
+    const Cloud other = Follow(both, from, to, now, &of_both);
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      EXPECT_NEAR(next[i], other[i], testing::kFloatPlaceToleranceM) << i;
+    }
+    EXPECT_EQ(of_one, of_both);
+    now = next;
+  }
+  EXPECT_GT(both.size_bytes(), one.size_bytes());
+}
+
+TEST(ContactGuess, WhatIsOfALinkOrFarFromAllThatIsSeenStays) {
+  Cloud particles = FewParticles();
+  AddPoint(particles, 0, 0, 0.04 + 1.1 * kSamePlaceM);
+  std::vector<std::int32_t> links = FreeLinks(particles);
+  links[0] = 4;
+  const Cloud seen = BlockOnTable();
+  const std::vector<std::int32_t> seen_links = FreeLinks(seen);
+  const ContactGuess guess(Hand(), {seen, seen_links}, {particles, links});
+  ContactRule::Touched touched = guess.rule().Untouched();
+  const Cloud raised = Follow(guess, kStart, kRaised, particles, &touched);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const bool goes = i == 1 || i == 2;
+    EXPECT_NEAR(raised[3 * i + 2], particles[3 * i + 2] + (goes ? .05 : 0),
+                testing::kFloatPlaceToleranceM)
+        << i;
+  }
+}
+
+TEST(ContactGuess, AnObjectWithoutParticlesMovesNothing) {
+  Cloud particles;
+  for (const double x : {-0.3, -0.2, 0.2, 0.3}) AddPoint(particles, x, 0, 0);
+  const std::vector<std::int32_t> links = FreeLinks(particles);
+  const Cloud seen = BlockOnTable();
+  const std::vector<std::int32_t> seen_links = FreeLinks(seen);
+  const ContactGuess guess(Hand(), {seen, seen_links}, {particles, links});
+  ContactRule::Touched touched = guess.rule().Untouched();
+  EXPECT_EQ(Follow(guess, kStart, kRaised, particles, &touched), particles);
+}
+
+TEST(ContactGuess, WithoutPointsOrWithoutParticlesNothingMoves) {
+  const Cloud cloud = BlockOnTable();
+  const std::vector<std::int32_t> links = FreeLinks(cloud);
+  const ContactGuess unseen(Hand(), {{}, {}}, {cloud, links});
+  ContactRule::Touched of_nothing = unseen.rule().Untouched();
+  EXPECT_EQ(Follow(unseen, kStart, kRaised, cloud, &of_nothing), cloud);
+  const ContactGuess empty(Hand(), {cloud, links}, {{}, {}});
+  ContactRule::Touched touched = empty.rule().Untouched();
+  EXPECT_TRUE(Follow(empty, kStart, kRaised, {}, &touched).empty());
+}
+
+}  // namespace
+}  // namespace interlacer
