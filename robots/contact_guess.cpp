@@ -1,9 +1,12 @@
 #include "robots/contact_guess.h"
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
 #include "common/check.h"
+#include "common/geometry.h"
 #include "robots/attachment.h"
 #include "robots/nearest_point.h"
 #include "robots/particle_clusters.h"
@@ -13,17 +16,55 @@ namespace {
 
 constexpr std::size_t kNoParticle = static_cast<std::size_t>(-1);
 
-/// Object of the nearest seen point of each particle that belongs to no link.
+/// Boxes around the seen points of each object.
+std::vector<Box> BoxesOf(std::span<const float> seen_m, std::span<const std::int32_t> seen_objects,
+                         std::size_t object_count) {
+  constexpr double kFar = std::numeric_limits<double>::infinity();
+  std::vector<Box> boxes(object_count, Box{{kFar, kFar, kFar}, {-kFar, -kFar, -kFar}});
+  for (std::size_t i = 0; i < seen_objects.size(); ++i) {
+    if (seen_objects[i] == kNotAttached) continue;
+    Box& box = boxes[static_cast<std::size_t>(seen_objects[i])];
+    const Vec3d point_m = PositionOf(seen_m, i);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      box.min_m[axis] = std::min(box.min_m[axis], point_m[axis]);
+      box.max_m[axis] = std::max(box.max_m[axis], point_m[axis]);
+    }
+  }
+  return boxes;
+}
+
+bool IsNearOne(const std::vector<Box>& boxes, const Vec3d& point_m, double margin_m) {
+  return std::any_of(boxes.begin(), boxes.end(), [&](const Box& box) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (point_m[axis] < box.min_m[axis] - margin_m) return false;
+      if (point_m[axis] > box.max_m[axis] + margin_m) return false;
+    }
+    return true;
+  });
+}
+
+/// Object of the nearest seen point of each particle that belongs to no link. A particle farther
+/// than kSamePlaceM from all objects is of none, and of the others no point farther than twice that
+/// from them is the nearest, so that few points are searched.
 std::vector<std::int32_t> ObjectsOf(const LinkedPoints& particles, const LinkedPoints& seen,
-                                    std::span<const std::int32_t> seen_objects) {
+                                    std::span<const std::int32_t> seen_objects,
+                                    std::size_t object_count) {
   std::vector<std::int32_t> objects(particles.links.size(), kNotAttached);
-  if (seen.links.empty()) return objects;
-  const NearestPoint nearest(seen.positions_m);
+  if (object_count == 0) return objects;
+  const std::vector<Box> boxes = BoxesOf(seen.positions_m, seen_objects, object_count);
+  std::vector<float> near_m;
+  std::vector<std::size_t> of_near;
+  for (std::size_t i = 0; i < seen.links.size(); ++i) {
+    if (!IsNearOne(boxes, PositionOf(seen.positions_m, i), 2 * kSamePlaceM)) continue;
+    of_near.push_back(i);
+    near_m.insert(near_m.end(), &seen.positions_m[3 * i], &seen.positions_m[3 * i] + 3);
+  }
+  const NearestPoint nearest(near_m);
   for (std::size_t i = 0; i < objects.size(); ++i) {
-    if (particles.links[i] != kNotAttached) continue;
-    const NearestPoint::Found found =
-        nearest.NearestTo(PositionOf(particles.positions_m, i), kSamePlaceM);
-    if (found.distance_m <= kSamePlaceM) objects[i] = seen_objects[found.index];
+    const Vec3d point_m = PositionOf(particles.positions_m, i);
+    if (particles.links[i] != kNotAttached || !IsNearOne(boxes, point_m, kSamePlaceM)) continue;
+    const NearestPoint::Found found = nearest.NearestTo(point_m, kSamePlaceM);
+    if (found.distance_m < kSamePlaceM) objects[i] = seen_objects[of_near[found.index]];
   }
   return objects;
 }
@@ -64,7 +105,7 @@ ContactGuess::ContactGuess(std::shared_ptr<const Robot> robot, const LinkedPoint
                            const LinkedPoints& particles)
     : has_own_points_(true),
       rule_(std::move(robot), seen.positions_m, seen.links),
-      objects_(ObjectsOf(particles, seen, rule_.objects())),
+      objects_(ObjectsOf(particles, seen, rule_.objects(), rule_.object_count())),
       seen_m_(seen.positions_m.begin(), seen.positions_m.end()),
       particles_m_(particles.positions_m.begin(), particles.positions_m.end()),
       followed_(

@@ -96,14 +96,14 @@ Status AddContacts(const InterlacerConfig& config, LiftedScene* scene) {
   const torch::Tensor host = scene->newer.positions_m.to(at::kCPU).contiguous();
   const LinkedPoints particles{
       {host.const_data_ptr<float>(), static_cast<std::size_t>(host.numel())}, scene->newer_links};
-  if (!GuessSeesMore(config, config.data.particle_count)) {
-    scene->contacts = std::make_shared<const ContactGuess>(scene->robot, particles);
-    return Status();
+  SeenPoints seen;
+  if (GuessSeesMore(config, scene->newer.positions_m.size(0))) {
+    auto points = SeePoints(scene->newest_views_, scene->region, *scene->robot,
+                            scene->history.link_poses.back(), config.lifting);
+    if (!points.ok()) return std::move(points).status().WithFieldPrefix("observations[1].");
+    seen = *std::move(points);
   }
-  INTERLACER_ASSIGN_OR_RETURN(const SeenPoints seen,
-                              SeePoints(scene->newest_views_, scene->region, *scene->robot,
-                                        scene->history.link_poses.back(), config.lifting));
-  scene->contacts = std::make_shared<const ContactGuess>(scene->robot, seen.linked(), particles);
+  scene->contacts = std::make_shared<const ContactGuess>(GuessOf(scene->robot, seen, particles));
   return Status();
 }
 

@@ -57,6 +57,14 @@ Status CopySharedWeights(const WorldModel& from, WorldModel* to) {
     return Mismatch(reason::CONFIG_INVALID, "network.contact_guess",
                     "true, as of the checkpoint whose weights the run begins with", "false");
   }
+  const int their_points = from.config().lifting.contact_point_count;
+  if (their_points > 0 && to->config().lifting.contact_point_count == 0) {
+    return Mismatch(reason::CONFIG_INVALID, "lifting.contact_point_count",
+                    std::to_string(their_points) +
+                        ", as of the checkpoint whose weights the run begins with, or another "
+                        "number above 0",
+                    "0");
+  }
   const bool learns_trust = ours.contact_guess && !theirs.contact_guess;
   return CopyEqual(from, to, [&](const std::string& name) {
     if (learns_trust && name.starts_with(kTrustPrefix)) return true;

@@ -28,7 +28,8 @@ Status CheckStateFits(std::int64_t parameter_count, bool has_average);
 Status CopyWeights(const WorldModel& from, WorldModel* to);
 /// Copies all parameters except those of local layers of another kind, and the trust in a guess
 /// that `from` has not: these keep the values of `to`, whatever their shapes. CONFIG_INVALID where
-/// `from` alone has a contact_guess: its network leaves to the guess what it does not say.
+/// `from` alone has a contact_guess: its network leaves to the guess what it does not say; or where
+/// its guess alone sees points of its own: what it trusts is better than what particles show.
 Status CopySharedWeights(const WorldModel& from, WorldModel* to);
 
 /// Encoder and radiance field: what gives particles their features and shows them.

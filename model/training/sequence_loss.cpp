@@ -169,12 +169,7 @@ SequenceLoss ComputeSequenceLoss(WorldModel* model, const TrainingSample& sample
   std::optional<ContactGuess> contacts;
   ContactRule::Touched touched;
   if (model->config().network.contact_guess && step_count > 0 && !stands_still) {
-    const LinkedPoints particles{sample.newer.positions_m, sample.newer.links};
-    if (sample.seen.links.empty()) {
-      contacts.emplace(sample.robot, particles);
-    } else {
-      contacts.emplace(sample.robot, sample.seen.linked(), particles);
-    }
+    contacts = GuessOf(sample.robot, sample.seen, {sample.newer.positions_m, sample.newer.links});
     touched = contacts->rule().Untouched();
   }
   for (std::int64_t step = 0; step < step_count; ++step) {

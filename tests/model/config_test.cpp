@@ -139,6 +139,12 @@ TEST(ConfigTest, PointsOfAGuessSurviveJsonAndNeedAGuess) {
   const Status alone = ParseConfigJson(R"({"lifting": {"contact_point_count": 32768}})").status();
   EXPECT_EQ(alone.reason(), reason::CONFIG_INVALID);
   EXPECT_EQ(alone.field(), "lifting.contact_point_count");
+  EXPECT_FALSE(ConfigToJson(InterlacerConfig())["lifting"].contains("contact_point_count"));
+  InterlacerConfig many = config;
+  for (const int count : {-1, 262145}) {
+    many.lifting.contact_point_count = count;
+    EXPECT_EQ(ValidateConfig(many).field(), "lifting.contact_point_count") << count;
+  }
 }
 
 TEST(ConfigTest, RobotMotionAndAttachmentSurviveJsonAndAreNotWrittenByDefault) {

@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "common/random.h"
+#include "common/transforms.h"
 #include "robots/attachment.h"
+#include "robots/particle_clusters.h"
 #include "tests/robots/hand_and_block.h"
 #include "tests/support/clouds.h"
 #include "tests/support/tolerances.h"
@@ -104,6 +108,37 @@ TEST(ContactGuess, WhatIsOfALinkOrFarFromAllThatIsSeenStays) {
                 testing::kFloatPlaceToleranceM)
         << i;
   }
+}
+
+TEST(ContactGuess, AParticleIsOfTheObjectOfTheNearestOfAllPoints) {
+  const Cloud seen = BlockOnTable();
+  const std::vector<std::int32_t> seen_links = FreeLinks(seen);
+  RandomSequence random(1, RandomStream::kDataGeneration);
+  Cloud particles;
+  for (int i = 0; i < 600; ++i) {
+    AddPoint(particles, random.Uniform(-.09, .09), random.Uniform(-.09, .09),
+             random.Uniform(-.01, .09));
+  }
+  const std::vector<std::int32_t> links = FreeLinks(particles);
+  const ContactGuess guess(Hand(), {seen, seen_links}, {particles, links});
+  ContactRule::Touched touched = guess.rule().Untouched();
+  const Cloud raised = Follow(guess, kStart, kRaised, particles, &touched);
+  int moved = 0;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    double least_m = kSamePlaceM;
+    std::int32_t object = kNotAttached;
+    for (std::size_t k = 0; k < seen_links.size(); ++k) {
+      const double distance_m = DistanceM(PositionOf(seen, k), PositionOf(particles, i));
+      if (distance_m > least_m) continue;
+      least_m = distance_m;
+      object = guess.rule().objects()[k];
+    }
+    const bool goes = object != kNotAttached;
+    moved += goes ? 1 : 0;
+    EXPECT_EQ(raised[3 * i + 2] > particles[3 * i + 2], goes) << i;
+  }
+  EXPECT_GT(moved, 30);
+  EXPECT_LT(moved, 500);
 }
 
 TEST(ContactGuess, AnObjectWithoutParticlesMovesNothing) {

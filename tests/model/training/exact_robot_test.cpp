@@ -235,6 +235,23 @@ TEST_F(ExactRobotTraining, AContactGuessMayBeLearntByAModelWithoutOne) {
   EXPECT_EQ(back.field(), "network.contact_guess");
 }
 
+TEST_F(ExactRobotTraining, AGuessThatSawPointsOfItsOwnGoesOnSeeingThem) {
+  CountingObserver observer;
+  TrainOptions options = ExactOptions("seeing", 1, plates_);
+  options.config.model.network.contact_guess = true;
+  options.config.model.lifting.contact_point_count = 4096;
+  Must(Train(options, &observer));
+  options.initial_checkpoint = root_ + "/seeing/checkpoint";
+  options.output_dir = root_ + "/on";
+  options.config.model.lifting.contact_point_count = 2048;
+  Must(Train(options, &observer));
+  options.output_dir = root_ + "/blind";
+  options.config.model.lifting.contact_point_count = 0;
+  const Status blind = Train(options, &observer).status();
+  EXPECT_EQ(blind.reason(), reason::CONFIG_INVALID);
+  EXPECT_EQ(blind.field(), "lifting.contact_point_count");
+}
+
 TEST_F(ExactRobotTraining, ASceneWithoutARobotStandsStillWhateverTheNetworkSays) {
   const TrainOptions options = ExactOptions("unused", 1, episode_);
   const TrainingSample sample = Draw(options);
