@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "common/check.h"
@@ -10,11 +9,10 @@
 #include "robots/attachment.h"
 #include "robots/nearest_point.h"
 #include "robots/particle_clusters.h"
+#include "robots/rigid_fit.h"
 
 namespace interlacer {
 namespace {
-
-constexpr std::size_t kNoParticle = static_cast<std::size_t>(-1);
 
 /// Boxes around the seen points of each object.
 std::vector<Box> BoxesOf(std::span<const float> seen_m, std::span<const std::int32_t> seen_objects,
@@ -69,31 +67,14 @@ std::vector<std::int32_t> ObjectsOf(const LinkedPoints& particles, const LinkedP
   return objects;
 }
 
-/// Nearest particle of its object for each seen point of one.
-std::vector<std::size_t> ParticlesOf(std::span<const float> seen_m,
-                                     std::span<const std::int32_t> seen_objects,
-                                     std::span<const float> particles_m,
-                                     std::span<const std::int32_t> objects,
-                                     std::size_t object_count) {
-  std::vector<std::vector<float>> places_m(object_count);
+/// [objects] the particles of each.
+std::vector<std::vector<std::size_t>> MembersOf(std::span<const std::int32_t> objects,
+                                                std::size_t object_count) {
   std::vector<std::vector<std::size_t>> members(object_count);
   for (std::size_t i = 0; i < objects.size(); ++i) {
-    if (objects[i] == kNotAttached) continue;
-    const auto k = static_cast<std::size_t>(objects[i]);
-    members[k].push_back(i);
-    places_m[k].insert(places_m[k].end(), &particles_m[3 * i], &particles_m[3 * i] + 3);
+    if (objects[i] != kNotAttached) members[static_cast<std::size_t>(objects[i])].push_back(i);
   }
-  std::vector<std::optional<NearestPoint>> nearest(object_count);
-  for (std::size_t k = 0; k < object_count; ++k) {
-    if (!members[k].empty()) nearest[k].emplace(places_m[k]);
-  }
-  std::vector<std::size_t> out(seen_objects.size(), kNoParticle);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (seen_objects[i] == kNotAttached) continue;
-    const auto k = static_cast<std::size_t>(seen_objects[i]);
-    if (nearest[k]) out[i] = members[k][nearest[k]->NearestTo(PositionOf(seen_m, i)).index];
-  }
-  return out;
+  return members;
 }
 
 }  // namespace
@@ -108,26 +89,27 @@ ContactGuess::ContactGuess(std::shared_ptr<const Robot> robot, const LinkedPoint
       objects_(ObjectsOf(particles, seen, rule_.objects(), rule_.object_count())),
       seen_m_(seen.positions_m.begin(), seen.positions_m.end()),
       particles_m_(particles.positions_m.begin(), particles.positions_m.end()),
-      followed_(
-          ParticlesOf(seen_m_, rule_.objects(), particles_m_, objects_, rule_.object_count())) {}
+      members_(MembersOf(objects_, rule_.object_count())) {}
 
 std::int64_t ContactGuess::size_bytes() const {
   return rule_.size_bytes() +
-         static_cast<std::int64_t>(sizeof(std::int32_t) * objects_.size() +
-                                   sizeof(float) * (seen_m_.size() + particles_m_.size()) +
-                                   sizeof(std::size_t) * followed_.size());
+         static_cast<std::int64_t>((sizeof(std::int32_t) + sizeof(std::size_t)) * objects_.size() +
+                                   sizeof(float) * (seen_m_.size() + particles_m_.size()));
 }
 
 std::vector<float> ContactGuess::SeenAt(std::span<const float> particles_m) const {
-  std::vector<float> out = seen_m_;
-  for (std::size_t i = 0; i < followed_.size(); ++i) {
-    if (followed_[i] == kNoParticle) continue;
-    const std::size_t particle = 3 * followed_[i];
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      out[3 * i + axis] += particles_m[particle + axis] - particles_m_[particle + axis];
+  std::vector<Transform> moved;
+  for (const std::vector<std::size_t>& members : members_) {
+    std::vector<Vec3d> then_m, now_m;
+    for (const std::size_t i : members) {
+      then_m.push_back(PositionOf(particles_m_, i));
+      now_m.push_back(PositionOf(particles_m, i));
     }
+    moved.push_back(FitRigidMotion(then_m, now_m));
   }
-  return out;
+  std::vector<float> seen_m(seen_m_.size());
+  rule_.Carry(moved, seen_m_, seen_m);
+  return seen_m;
 }
 
 void ContactGuess::Follow(std::span<const double> from_joints, std::span<const double> to_joints,

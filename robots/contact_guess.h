@@ -6,9 +6,9 @@
 /// Particles of small views lie 2 to 3 cm apart, too far to see whether fingers meet a can between
 /// them. So the rule sees points of its own, as close as the observation has them, and they say
 /// which particles are whose: a particle belongs to the object of its nearest seen point, if that
-/// is nearer than kSamePlaceM. While a rollout goes on, each seen point of an object has moved
-/// since the observation as the nearest particle of the object has; an object without particles
-/// stays.
+/// is nearer than kSamePlaceM. While a rollout goes on, the seen points of an object have
+/// moved since the observation by the rigid motion nearest to that of its particles
+/// (robots/rigid_fit.h), of which there are fewer; without particles they stay.
 ///   positions_m  [n,3] float32, world frame, z up, finite
 ///   links        [n] of AttachPoints at the observation
 /// Errors: broken invariants only. Determinism: equal bits for any thread count. Threads: immutable
@@ -58,7 +58,7 @@ class ContactGuess {
   ContactRule rule_;
   std::vector<std::int32_t> objects_;        ///< [particles]; these stand empty without own points
   std::vector<float> seen_m_, particles_m_;  ///< at the observation
-  std::vector<std::size_t> followed_;        ///< [seen] the particle that each goes with, if any
+  std::vector<std::vector<std::size_t>> members_;  ///< [objects] particles
 };
 
 }  // namespace interlacer

@@ -83,7 +83,7 @@ set(doors
   "^(mujoco|GL)/"                               "^(data/sim/|robots/mjcf\\.cpp$)"
   "^(urdf_|console_bridge/)"                    "^robots/urdf\\.cpp$"
   "^assimp/"                                    "^robots/mesh_file\\.cpp$"
-  "^Eigen/"                                     "^(common/transforms|(data/sim|robots)/inverse_kinematics)\\.cpp$"
+  "^Eigen/"                                     "^(common/transforms|(data/sim|robots)/inverse_kinematics|robots/rigid_fit)\\.cpp$"
   "^(png|turbojpeg)\\.h$"                       "^common/image_codec\\.cpp$"
   "^nlohmann/json\\.hpp$"                       "^common/json\\.h$"
   "^spdlog/"                                    "^common/log\\.cpp$"

@@ -141,6 +141,35 @@ TEST(ContactGuess, AParticleIsOfTheObjectOfTheNearestOfAllPoints) {
   EXPECT_LT(moved, 500);
 }
 
+TEST(ContactGuess, WhatIsSeenTurnsWithTheParticlesAndWithNoOtherObject) {
+  // A second block, 7 cm beside the one in the hand, stays.
+  Cloud seen = BlockOnTable();
+  const Cloud beside = BlockOnTable(0.11);
+  seen.insert(seen.begin(), beside.begin(), beside.begin() + 3 * testing::kBlockParticles);
+  const std::vector<std::int32_t> seen_links = FreeLinks(seen);
+  Cloud particles = FewParticles();
+  AddPoint(particles, 0.11, 0, 0.04);
+  AddPoint(particles, .02, 0, 0.02);
+  const std::vector<std::int32_t> links = FreeLinks(particles);
+  const ContactGuess guess(Hand(), {seen, seen_links}, {particles, links});
+  ASSERT_EQ(guess.rule().object_count(), 2u);
+  ContactRule::Touched touched = guess.rule().Untouched();
+  const Cloud raised = Follow(guess, kStart, kRaised, particles, &touched);
+  EXPECT_EQ(raised[3 * 7 + 2], particles[3 * 7 + 2]);
+  EXPECT_GT(raised[3 * 8 + 2], particles[3 * 8 + 2]);
+  // Turned upside down about its middle and let go, it falls as far as it was raised: points that
+  // only keep their distance to one particle would lie 2 cm below it.
+  Cloud turned = raised;
+  for (const std::size_t i : {0, 1, 2, 8}) {
+    turned[3 * i] = -raised[3 * i];
+    turned[3 * i + 2] = 2 * .08f - raised[3 * i + 2];
+  }
+  const Cloud fallen = Follow(guess, kRaised, {0, .05, .03, .03}, turned, &touched);
+  for (const std::size_t i : {0, 1, 2, 8}) {
+    EXPECT_NEAR(fallen[3 * i + 2], turned[3 * i + 2] - .05, testing::kFloatPlaceToleranceM) << i;
+  }
+}
+
 TEST(ContactGuess, AnObjectWithoutParticlesMovesNothing) {
   Cloud particles;
   for (const double x : {-0.3, -0.2, 0.2, 0.3}) AddPoint(particles, x, 0, 0);
