@@ -6,6 +6,7 @@
 
 #include "common/check.h"
 #include "common/geometry.h"
+#include "common/transforms.h"
 #include "robots/attachment.h"
 #include "robots/nearest_point.h"
 #include "robots/particle_clusters.h"
@@ -31,14 +32,18 @@ std::vector<Box> BoxesOf(std::span<const float> seen_m, std::span<const std::int
   return boxes;
 }
 
-bool IsNearOne(const std::vector<Box>& boxes, const Vec3d& point_m, double margin_m) {
-  return std::any_of(boxes.begin(), boxes.end(), [&](const Box& box) {
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      if (point_m[axis] < box.min_m[axis] - margin_m) return false;
-      if (point_m[axis] > box.max_m[axis] + margin_m) return false;
-    }
-    return true;
-  });
+std::vector<Box> Grown(std::vector<Box> boxes, double by_m) {
+  for (Box& box : boxes) {
+    for (double& low_m : box.min_m) low_m -= by_m;
+    for (double& high_m : box.max_m) high_m += by_m;
+  }
+  return boxes;
+}
+
+bool IsInOne(const std::vector<Box>& boxes, std::span<const float> positions_m, std::size_t i) {
+  const Vec3f point_m{positions_m[3 * i], positions_m[3 * i + 1], positions_m[3 * i + 2]};
+  return std::any_of(boxes.begin(), boxes.end(),
+                     [&](const Box& box) { return Contains(box, point_m); });
 }
 
 /// Object of the nearest seen point of each particle that belongs to no link. A particle farther
@@ -49,19 +54,21 @@ std::vector<std::int32_t> ObjectsOf(const LinkedPoints& particles, const LinkedP
                                     std::size_t object_count) {
   std::vector<std::int32_t> objects(particles.links.size(), kNotAttached);
   if (object_count == 0) return objects;
-  const std::vector<Box> boxes = BoxesOf(seen.positions_m, seen_objects, object_count);
+  const std::vector<Box> near = Grown(BoxesOf(seen.positions_m, seen_objects, object_count),
+                                      kSamePlaceM),
+                         searched = Grown(near, kSamePlaceM);
   std::vector<float> near_m;
   std::vector<std::size_t> of_near;
   for (std::size_t i = 0; i < seen.links.size(); ++i) {
-    if (!IsNearOne(boxes, PositionOf(seen.positions_m, i), 2 * kSamePlaceM)) continue;
+    if (!IsInOne(searched, seen.positions_m, i)) continue;
     of_near.push_back(i);
     near_m.insert(near_m.end(), &seen.positions_m[3 * i], &seen.positions_m[3 * i] + 3);
   }
   const NearestPoint nearest(near_m);
   for (std::size_t i = 0; i < objects.size(); ++i) {
-    const Vec3d point_m = PositionOf(particles.positions_m, i);
-    if (particles.links[i] != kNotAttached || !IsNearOne(boxes, point_m, kSamePlaceM)) continue;
-    const NearestPoint::Found found = nearest.NearestTo(point_m, kSamePlaceM);
+    if (particles.links[i] != kNotAttached || !IsInOne(near, particles.positions_m, i)) continue;
+    const NearestPoint::Found found =
+        nearest.NearestTo(PositionOf(particles.positions_m, i), kSamePlaceM);
     if (found.distance_m < kSamePlaceM) objects[i] = seen_objects[of_near[found.index]];
   }
   return objects;
@@ -80,7 +87,9 @@ std::vector<std::vector<std::size_t>> MembersOf(std::span<const std::int32_t> ob
 }  // namespace
 
 ContactGuess::ContactGuess(std::shared_ptr<const Robot> robot, const LinkedPoints& particles)
-    : has_own_points_(false), rule_(std::move(robot), particles.positions_m, particles.links) {}
+    : has_own_points_(false),
+      rule_(std::move(robot), particles.positions_m, particles.links),
+      objects_(rule_.objects().begin(), rule_.objects().end()) {}
 
 ContactGuess::ContactGuess(std::shared_ptr<const Robot> robot, const LinkedPoints& seen,
                            const LinkedPoints& particles)
@@ -115,13 +124,10 @@ std::vector<float> ContactGuess::SeenAt(std::span<const float> particles_m) cons
 void ContactGuess::Follow(std::span<const double> from_joints, std::span<const double> to_joints,
                           std::span<const float> positions_m, ContactRule::Touched* touched,
                           std::span<float> followed_m) const {
-  if (!has_own_points_) {
-    const std::vector<Transform> moved = rule_.Step(from_joints, to_joints, positions_m, touched);
-    return rule_.Carry(moved, positions_m, followed_m);
-  }
-  INTERLACER_CHECK(positions_m.size() == particles_m_.size(), "particles of a contact guess");
+  INTERLACER_CHECK(positions_m.size() == 3 * objects_.size(), "particles of a contact guess");
   const std::vector<Transform> moved =
-      rule_.Step(from_joints, to_joints, SeenAt(positions_m), touched);
+      has_own_points_ ? rule_.Step(from_joints, to_joints, SeenAt(positions_m), touched)
+                      : rule_.Step(from_joints, to_joints, positions_m, touched);
   CarryPoints(objects_, std::vector<Transform>(moved.size()), moved, positions_m, followed_m);
 }
 

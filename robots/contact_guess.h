@@ -56,8 +56,9 @@ class ContactGuess {
 
   bool has_own_points_;
   ContactRule rule_;
-  std::vector<std::int32_t> objects_;        ///< [particles]; these stand empty without own points
-  std::vector<float> seen_m_, particles_m_;  ///< at the observation
+  std::vector<std::int32_t> objects_;  ///< [particles]
+  // Empty without points of its own:
+  std::vector<float> seen_m_, particles_m_;        ///< at the observation
   std::vector<std::vector<std::size_t>> members_;  ///< [objects] particles
 };
 

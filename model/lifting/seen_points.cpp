@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "model/lifting/lifting.h"
+#include "model/lifting/scene_views.h"
 #include "robots/attachment.h"
 
 namespace interlacer {
@@ -15,7 +16,7 @@ StatusOr<SeenPoints> SeePoints(std::span<const RgbdView> views, const LiftRegion
                                const Robot& robot, std::span<const Transform> world_from_link,
                                const LiftingConfig& config) {
   constexpr std::uint64_t kSeed = 0;
-  constexpr std::uint32_t kTime = 1;
+  constexpr std::uint32_t kTime = kHistoryLength - 1;
   INTERLACER_ASSIGN_OR_RETURN(
       LiftedPoints points, LiftObservation(views, region, config.contact_point_count,
                                            /*min_count=*/0, kSeed, kTime, MakePointFilter(config)));

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -92,10 +93,13 @@ class DatasetSource : public SampleSource {
   std::uint64_t SeedOf(Split split) const {
     return split == Split::kValidation ? kValidationSeed : seed_;
   }
-  StatusOr<RgbdView> ReadView(const Recording& recording, int step, int camera) const;
+  RgbdView OfModelSize(const RgbdView& view) const;
   StatusOr<TrainingSample> Load(const Recording& recording, const TrainingWindow& window,
                                 const SampleRequest& request) const;
-  StatusOr<LiftedTime> Lift(const Recording& recording, int step, const TrainingWindow& window,
+  /// The input views of a step as they were recorded.
+  StatusOr<std::vector<RgbdView>> ReadInputs(const Recording& recording, int step,
+                                             const TrainingWindow& window) const;
+  StatusOr<LiftedTime> Lift(std::span<const RgbdView> recorded, const LiftRegion& region,
                             const SampleRequest& request, std::uint32_t time) const;
   Status AddTargets(const Recording& recording, const TrainingWindow& window,
                     TrainingSample* sample) const;
@@ -228,25 +232,31 @@ StatusOr<TrainingSample> DatasetSource::Draw(const SampleRequest& request) {
   return Load(*chosen.recording, *chosen.window, request);
 }
 
-StatusOr<RgbdView> DatasetSource::ReadView(const Recording& recording, int step, int camera) const {
-  INTERLACER_ASSIGN_OR_RETURN(const RgbdView view, recording.reader.ReadView(step, camera));
+RgbdView DatasetSource::OfModelSize(const RgbdView& view) const {
   const CameraSpec& size = config_.data.cameras.front();
   return ResizedView(view, size.width_px, size.height_px);
 }
 
-StatusOr<LiftedTime> DatasetSource::Lift(const Recording& recording, int step,
-                                         const TrainingWindow& window, const SampleRequest& request,
-                                         std::uint32_t time) const {
+StatusOr<std::vector<RgbdView>> DatasetSource::ReadInputs(const Recording& recording, int step,
+                                                          const TrainingWindow& window) const {
   std::vector<RgbdView> views;
   for (const int camera : window.input_cameras) {
-    INTERLACER_ASSIGN_OR_RETURN(RgbdView view, ReadView(recording, step, camera));
+    INTERLACER_ASSIGN_OR_RETURN(RgbdView view, recording.reader.ReadView(step, camera));
     views.push_back(std::move(view));
   }
+  return views;
+}
+
+StatusOr<LiftedTime> DatasetSource::Lift(std::span<const RgbdView> recorded,
+                                         const LiftRegion& region, const SampleRequest& request,
+                                         std::uint32_t time) const {
+  std::vector<RgbdView> views;
+  for (const RgbdView& view : recorded) views.push_back(OfModelSize(view));
   const std::uint64_t draw_seed =
       SeedOf(request.split) + 0x9E3779B97F4A7C15ull * static_cast<std::uint64_t>(request.index + 1);
   INTERLACER_ASSIGN_OR_RETURN(
       LiftedPoints points,
-      LiftObservation(views, RegionOf(recording.reader.manifest()), request.particle_count,
+      LiftObservation(views, region, request.particle_count,
                       std::min(config_.data.min_particle_count, request.particle_count), draw_seed,
                       time, MakePointFilter(config_.lifting)));
   LiftedTime lifted;
@@ -263,7 +273,8 @@ Status DatasetSource::AddTargets(const Recording& recording, const TrainingWindo
   for (const int step : window.target_steps) {
     std::vector<SupervisedView> views;
     for (const int camera : window.target_cameras) {
-      INTERLACER_ASSIGN_OR_RETURN(RgbdView view, ReadView(recording, step, camera));
+      INTERLACER_ASSIGN_OR_RETURN(const RgbdView recorded, recording.reader.ReadView(step, camera));
+      RgbdView view = OfModelSize(recorded);
       const std::vector<PixelClass> classes = ClassifyPixels(view.camera, view.depth, region);
       PaintOutsideWhite(classes, &view.color);
       SupervisedView target;
@@ -381,9 +392,12 @@ StatusOr<TrainingSample> DatasetSource::Load(const Recording& recording,
   sample.workspace = region.workspace;
   sample.near_m = static_cast<float>(region.near_m);
   sample.far_m = static_cast<float>(region.far_m);
-  INTERLACER_ASSIGN_OR_RETURN(sample.older, Lift(recording, window.older_step, window, request, 0));
-  INTERLACER_ASSIGN_OR_RETURN(sample.newer,
-                              Lift(recording, window.newest_step, window, request, 1));
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<RgbdView> older,
+                              ReadInputs(recording, window.older_step, window));
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<RgbdView> newest,
+                              ReadInputs(recording, window.newest_step, window));
+  INTERLACER_ASSIGN_OR_RETURN(sample.older, Lift(older, region, request, 0));
+  INTERLACER_ASSIGN_OR_RETURN(sample.newer, Lift(newest, region, request, 1));
   sample.step_count = static_cast<int>(window.target_steps.size()) - 1;
   if (request.with_views) INTERLACER_RETURN_IF_ERROR(AddTargets(recording, window, &sample));
   INTERLACER_RETURN_IF_ERROR(AddRobot(recording, window, &sample));
@@ -391,15 +405,9 @@ StatusOr<TrainingSample> DatasetSource::Load(const Recording& recording,
   Attach(1, sample, &sample.newer);
   if (GuessSeesMore(config_, request.particle_count) && sample.step_count > 0 &&
       !sample.newer.links.empty()) {
-    std::vector<RgbdView> views;
-    for (const int camera : window.input_cameras) {
-      INTERLACER_ASSIGN_OR_RETURN(RgbdView view,
-                                  recording.reader.ReadView(window.newest_step, camera));
-      views.push_back(std::move(view));
-    }
     INTERLACER_ASSIGN_OR_RETURN(
         sample.seen,
-        SeePoints(views, region, *sample.robot, sample.robot_rows.link_poses[1], config_.lifting));
+        SeePoints(newest, region, *sample.robot, sample.robot_rows.link_poses[1], config_.lifting));
   }
   if (request.with_tracks) {
     INTERLACER_ASSIGN_OR_RETURN(sample.tracks,
