@@ -4,7 +4,8 @@
 /// calibration moved along; unchanged when the size is already right.
 ///
 /// Client, server and trainer use this one function, so resampling on either side gives the same
-/// bytes. Pure function, thread-safe.
+/// bytes; but a guess of contacts sees the views that were sent (model/lifting/seen_points.h). Pure
+/// function, thread-safe.
 
 #include "common/scene.h"
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "common/box_around.h"
 #include "common/transforms.h"
 #include "data/rectified_view.h"
 #include "data/resized_view.h"
@@ -12,13 +12,14 @@
 #include "render/fill_holes.h"
 #include "render/observed_renderer.h"
 #include "robots/nearest_point.h"
+#include "robots/particle_clusters.h"
 #include "robots/robot.h"
 
 namespace interlacer {
 namespace {
 
 /// As many as a model of the paper's size draws.
-constexpr std::int64_t kParticleCount = 32768;
+constexpr std::size_t kParticleCount = 32768;
 constexpr char kNoModel[] = "none";
 /// From here on a pixel shows what was observed more than what fills holes.
 constexpr float kReachedCoverage = 0.5f;
@@ -56,17 +57,22 @@ SurfaceShell ShellOf(const Baseline& baseline, const CarriedPixels& pixels) {
 /// The box of the particles that belong to objects, with kPixelReachM around it; min above max
 /// where there are none.
 Box ReachOfObjects(const ContactMotion& contact, std::span<const float> particles_m) {
-  constexpr double kFar = std::numeric_limits<double>::infinity();
-  Box reach{{kFar, kFar, kFar}, {-kFar, -kFar, -kFar}};
+  Box reach = NoBox();
   for (std::size_t i = 0; i < contact.bodies.size(); ++i) {
-    if (contact.bodies[i] < static_cast<std::int32_t>(contact.motion.link_count)) continue;
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const double at_m = particles_m[3 * i + axis];
-      reach.min_m[axis] = std::min(reach.min_m[axis], at_m - kPixelReachM);
-      reach.max_m[axis] = std::max(reach.max_m[axis], at_m + kPixelReachM);
+    if (contact.bodies[i] >= static_cast<std::int32_t>(contact.motion.link_count)) {
+      Include(PositionOf(particles_m, i), &reach);
     }
   }
-  return reach;
+  return Grown(reach, kPixelReachM);
+}
+
+StatusOr<std::vector<float>> DrawParticles(std::span<const RgbdView> views, std::int64_t count,
+                                           const PredictionTask& task) {
+  INTERLACER_ASSIGN_OR_RETURN(
+      LiftedPoints points,
+      LiftObservation(views, task.region, count, 1, static_cast<std::uint64_t>(task.input.seed),
+                      kNewestTime));
+  return std::move(points.positions_m);
 }
 
 }  // namespace
@@ -230,11 +236,15 @@ StatusOr<std::vector<float>> DrawnParticles(const PredictionTask& task,
     views.push_back(
         ResizedView(recorded[i], metadata.cameras[i].width_px, metadata.cameras[i].height_px));
   }
-  INTERLACER_ASSIGN_OR_RETURN(
-      LiftedPoints points,
-      LiftObservation(views, task.region, metadata.particle_count, 1,
-                      static_cast<std::uint64_t>(task.input.seed), kNewestTime));
-  return std::move(points.positions_m);
+  return DrawParticles(views, metadata.particle_count, task);
+}
+
+StatusOr<std::vector<float>> SeenByContact(const PredictionTask& task,
+                                           std::span<const float> particles_m) {
+  if (particles_m.size() / 3 >= kParticleCount) {
+    return std::vector<float>(particles_m.begin(), particles_m.end());
+  }
+  return DrawParticles(task.input.observations.back().views, kParticleCount, task);
 }
 
 }  // namespace interlacer

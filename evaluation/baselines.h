@@ -93,4 +93,9 @@ StatusOr<ModelMetadata> MetadataWithoutModel(const EpisodeManifest& manifest,
 StatusOr<std::vector<float>> DrawnParticles(const PredictionTask& task,
                                             const ModelMetadata& metadata);
 
+/// What the rule of contact sees: pixels of the views as they were recorded, where there are fewer
+/// particles than a model of the paper's size has.
+StatusOr<std::vector<float>> SeenByContact(const PredictionTask& task,
+                                           std::span<const float> particles_m);
+
 }  // namespace interlacer

@@ -5,6 +5,7 @@
 #include "common/transforms.h"
 #include "robots/attachment.h"
 #include "robots/contact_rule.h"
+#include "robots/seen_objects.h"
 
 namespace interlacer {
 
@@ -42,6 +43,24 @@ ContactMotion FollowContacts(BodyMotion commanded, std::span<const float> partic
     if (object != kNotAttached) out.bodies[i] = bodies[static_cast<std::size_t>(object)];
   }
   return out;
+}
+
+std::vector<std::int32_t> BodiesOfParticles(const ContactMotion& contact,
+                                            std::span<const float> seen_m,
+                                            std::span<const float> particles_m) {
+  std::vector<std::int32_t> bodies = BodiesOfRobot(contact.motion, particles_m);
+  const auto first_object = static_cast<std::int32_t>(contact.motion.link_count);
+  std::vector<std::int32_t> of_seen;
+  for (const std::int32_t body : contact.bodies) {
+    of_seen.push_back(body < first_object ? kNotAttached : body - first_object);
+  }
+  const std::vector<std::int32_t> objects =
+      ObjectsOfParticles({particles_m, bodies}, seen_m, of_seen,
+                         contact.motion.start.size() - contact.motion.link_count);
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    if (objects[i] != kNotAttached) bodies[i] = first_object + objects[i];
+  }
+  return bodies;
 }
 
 }  // namespace interlacer

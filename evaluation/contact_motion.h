@@ -21,4 +21,10 @@ struct ContactMotion {
 /// `commanded` is a CommandedMotion. Where nothing is moved it comes back in the same bits.
 ContactMotion FollowContacts(BodyMotion commanded, std::span<const float> particles_m);
 
+/// [k] bodies of other particles of the observation: `contact` is of `seen_m`, and the objects of
+/// these are found by robots/seen_objects.h.
+std::vector<std::int32_t> BodiesOfParticles(const ContactMotion& contact,
+                                            std::span<const float> seen_m,
+                                            std::span<const float> particles_m);
+
 }  // namespace interlacer

@@ -73,9 +73,10 @@ Status StepEvaluator::PrepareBaselines() {
 Status StepEvaluator::AddContact() {
   StatusOr<BodyMotion> commanded = CommandedMotion(episode_, task_);
   if (!commanded.ok()) return AddBaseline(kContact, commanded.status());
-  ContactMotion contact = FollowContacts(*std::move(commanded), start_m_);
-  INTERLACER_RETURN_IF_ERROR(AddBaseline(kContact, ContactBaseline(contact, start_m_, *pixels_)));
-  particle_bodies_[kContact] = std::move(contact.bodies);
+  INTERLACER_ASSIGN_OR_RETURN(const std::vector<float> seen_m, SeenByContact(task_, start_m_));
+  const ContactMotion contact = FollowContacts(*std::move(commanded), seen_m);
+  INTERLACER_RETURN_IF_ERROR(AddBaseline(kContact, ContactBaseline(contact, seen_m, *pixels_)));
+  particle_bodies_[kContact] = BodiesOfParticles(contact, seen_m, start_m_);
   return Status::Ok();
 }
 

@@ -5,9 +5,8 @@
 ///
 /// Particles of small views lie 2 to 3 cm apart, too far to see whether fingers meet a can between
 /// them. So the rule sees points of its own, as close as the observation has them, and they say
-/// which particles are whose: a particle belongs to the object of its nearest seen point, if that
-/// is nearer than kSamePlaceM. While a rollout goes on, the seen points of an object have
-/// moved since the observation by the rigid motion nearest to that of its particles
+/// which particles are whose (robots/seen_objects.h). While a rollout goes on, the seen points of
+/// an object have moved since the observation by the rigid motion nearest to that of its particles
 /// (robots/rigid_fit.h), of which there are fewer; without particles they stay.
 ///   positions_m  [n,3] float32, world frame, z up, finite
 ///   links        [n] of AttachPoints at the observation
@@ -22,16 +21,9 @@
 
 #include "robots/contact_rule.h"
 #include "robots/robot.h"
+#include "robots/seen_objects.h"
 
 namespace interlacer {
-
-inline constexpr double kSamePlaceM = 0.02;
-
-/// Points of one observation and the links that they belong to.
-struct LinkedPoints {
-  std::span<const float> positions_m;
-  std::span<const std::int32_t> links;
-};
 
 class ContactGuess {
  public:

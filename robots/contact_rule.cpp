@@ -5,6 +5,7 @@
 #include <numbers>
 #include <utility>
 
+#include "common/box_around.h"
 #include "common/check.h"
 #include "common/transforms.h"
 #include "robots/attachment.h"
@@ -27,14 +28,9 @@ std::vector<Vec3d> PositionsOf(std::span<const float> positions_m,
 
 /// Diagonal of the box around the points.
 double ExtentOf(const std::vector<Vec3d>& points_m) {
-  Vec3d low = points_m.front(), high = low;
-  for (const Vec3d& p : points_m) {
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      low[axis] = std::min(low[axis], p[axis]);
-      high[axis] = std::max(high[axis], p[axis]);
-    }
-  }
-  return DistanceM(low, high);
+  Box box = NoBox();
+  for (const Vec3d& point_m : points_m) Include(point_m, &box);
+  return DistanceM(box.min_m, box.max_m);
 }
 
 /// At a share in [0, 1] of the straight way from one row to the next.

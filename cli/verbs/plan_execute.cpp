@@ -90,10 +90,6 @@ StatusOr<ExitCode> RunExecutedPlans(PlanArguments arguments, const VerbContext& 
   const ModelMetadata& metadata = backend->metadata();
   sim::SimulateOptions& options = arguments.sim;
   INTERLACER_ASSIGN_OR_RETURN(options.split, sim::ParseSplit(arguments.split));
-  if (!metadata.cameras.empty()) {
-    options.width_px = metadata.cameras.front().width_px;
-    options.height_px = metadata.cameras.front().height_px;
-  }
   INTERLACER_ASSIGN_OR_RETURN(OutputFolder folder,
                               OutputFolder::Create(arguments.output, kPlanFile, arguments.force,
                                                    {arguments.cost_file, chosen.model_dir}));

@@ -92,6 +92,18 @@ TEST(ContactMotion, AHeldBlockGoesWithTheHandWhereKinematicLeavesIt) {
   EXPECT_EQ(PositionsAt(commanded, 2, BodiesOfRobot(commanded, cloud), cloud), cloud);
 }
 
+TEST(ContactMotion, OtherParticlesGoWithTheObjectThatTheyLieOn) {
+  const Cloud seen = BlockOnTable();
+  const ContactMotion contact =
+      FollowContacts(Commanded(Hand(), {{0, 0, 0, 0}, {0, .05, 0, 0}}), seen);
+  // On the block, on a plate, on the table and far from all that was seen.
+  const Cloud others = {.005f, 0, .04f, .026f, 0, .03f, .1f, .005f, 0, .001f, 0, .08f};
+  const std::vector<std::int32_t> bodies = BodiesOfParticles(contact, seen, others);
+  EXPECT_EQ(bodies,
+            (std::vector<std::int32_t>{contact.bodies.front(), 4, kStandsStill, kStandsStill}));
+  EXPECT_EQ(BodiesOfParticles(contact, seen, seen), contact.bodies);
+}
+
 TEST(ContactMotion, WhatIsLetGoFallsToWhereItStood) {
   const Cloud cloud = BlockOnTable();
   const ContactMotion contact = FollowContacts(

@@ -13,6 +13,7 @@
 
 #include "model/files/checkpoint.h"
 #include "model/lifting/carried_particles.h"
+#include "model/lifting/lifted_scene.h"
 #include "model/predictor.h"
 #include "robots/attachment.h"
 #include "robots/forward_kinematics.h"
@@ -270,6 +271,19 @@ TEST_P(GuessedMotion, WhatThePlateTouchesGoesWithItAndAllElseKeepsItsBits) {
 
 /// The rule sees the particles, or points that lie closer than they do.
 INSTANTIATE_TEST_SUITE_P(Particles, GuessedMotion, ::testing::Values(6144, 2048));
+
+TEST_F(ExactMotion, AGuessSeesTheViewsAsTheyWereSent) {
+  config_.network.contact_guess = true;
+  config_.lifting.contact_point_count = 6144;
+  for (CameraSpec& camera : config_.data.cameras) camera.width_px = 32, camera.height_px = 24;
+  const auto predictor = SaveAndLoad(TwoPlates());
+  SceneInput input = PlateScene();
+  input.robot = nullptr;
+  const auto scene = Must(predictor->Lift(input));
+  const auto& lifted = dynamic_cast<const LiftedScene&>(*scene);
+  EXPECT_LE(lifted.newer_links.size(), 2 * 32 * 24u);
+  EXPECT_GT(lifted.contacts->rule().objects().size(), 2 * 32 * 24u);
+}
 
 TEST_F(ExactMotion, AContactGuessNeedsARobotThatMovesExactly) {
   config_.network.contact_guess = true;

@@ -138,12 +138,15 @@ TEST_F(ExactRobotTraining, OnlyWhatTheNetworkMovesHasAPrice) {
               1e-6 * without);
 }
 
-/// Lays nine free particles on the sliding plate, 9 mm above it; tracks say that they go with it
-/// and that all others stay.
-void LayTile(TrainingSample* sample) {
+constexpr float kTouchedM = 0.009f;
+
+/// Lays nine free particles over the sliding plate; tracks say that they go with it and that all
+/// others stay. Their places.
+std::vector<float> LayTile(TrainingSample* sample, float height_m = kTouchedM) {
   const std::vector<std::vector<double>>& joints = sample->robot_rows.joints;
   LiftedTime& newer = sample->newer;
   std::vector<std::size_t> tile;
+  std::vector<float> places_m;
   for (std::size_t i = 0; tile.size() < 9; ++i) {
     if (newer.links[i] == kNotAttached) tile.push_back(i);
   }
@@ -151,7 +154,8 @@ void LayTile(TrainingSample* sample) {
     float* p = newer.positions_m.data() + 3 * tile[k];
     p[0] = static_cast<float>(testing::kSlidingPlateXM + joints[1][1] + 0.01 * (k % 3));
     p[1] = static_cast<float>(0.01 * (k / 3));
-    p[2] = 0.009f;
+    p[2] = height_m;
+    places_m.insert(places_m.end(), p, p + 3);
   }
   sample->tracks.is_known.assign(newer.links.size(), 1);
   for (int step = 1; step <= sample->step_count; ++step) {
@@ -164,15 +168,21 @@ void LayTile(TrainingSample* sample) {
   for (std::size_t i = 0; i < newer.links.size(); ++i) {
     if (newer.links[i] != kNotAttached) sample->tracks.is_known[i] = 0;
   }
+  return places_m;
+}
+
+SequenceLossOptions TracksAlone() {
+  SequenceLossOptions options;
+  options.reconstruction_weight = options.video_weight = 0;
+  options.track_weight = 1;
+  return options;
 }
 
 TEST_F(ExactRobotTraining, AContactGuessIsTakenAsFarAsItIsTrusted) {
   TrainOptions options = ExactOptions("unused", 1, plates_);
   TrainingSample sample = Draw(options);
   LayTile(&sample);
-  SequenceLossOptions tracks;
-  tracks.reconstruction_weight = tracks.video_weight = 0;
-  tracks.track_weight = 1;
+  const SequenceLossOptions tracks = TracksAlone();
   for (const double yaw_rad : {0.0, 1.1}) {
     TurnSample(yaw_rad, &sample);
     for (const bool guesses : {false, true}) {
@@ -197,6 +207,11 @@ TEST_F(ExactRobotTraining, AGuessSeesPointsOfItsOwnWhereParticlesAreFewer) {
   EXPECT_TRUE(Draw(options).seen.links.empty()) << "as many as there are particles";
   options.config.model.lifting.contact_point_count = 4096;
   TrainingSample sample = Draw(options);
+  // Of the views as they were recorded.
+  for (CameraSpec& camera : options.config.model.data.cameras) {
+    camera.width_px = 32, camera.height_px = 24;
+  }
+  EXPECT_EQ(Draw(options).seen.positions_m, sample.seen.positions_m);
   const LinkedPoints seen = sample.seen.linked();
   ASSERT_GT(seen.links.size(), sample.newer.links.size());
   EXPECT_GT(std::count(seen.links.begin(), seen.links.end(), 2), 5);
@@ -216,6 +231,26 @@ TEST_F(ExactRobotTraining, AGuessSeesPointsOfItsOwnWhereParticlesAreFewer) {
   for (std::size_t i = 0; i < before_m.size(); ++i) {
     EXPECT_NEAR(after_m[i], before_m[i], 1e-6) << i;
   }
+}
+
+TEST_F(ExactRobotTraining, WhatIsSeenToBeTouchedTakesTheParticlesThatLieOnIt) {
+  TrainOptions options = ExactOptions("unused", 1, plates_);
+  options.config.model.network.contact_guess = true;
+  options.config.model.lifting.contact_point_count = 4096;
+  TrainingSample sample = Draw(options);
+  const std::vector<float> tile_m = LayTile(&sample, 2 * kTouchedM);
+  WorldModel model(options.config.model);
+  InitializeWeights(&model, 3);  // nothing but the robot moves
+  testing::TrustGuess(&model);
+  const SequenceLoss above = ComputeSequenceLoss(&model, sample, TracksAlone());
+  EXPECT_GT(above.still_track_m, 0.01);
+  EXPECT_NEAR(above.track_m, above.still_track_m, 1e-6) << "nothing touches them";
+  for (std::size_t i = 0; i < tile_m.size(); i += 3) {
+    sample.seen.positions_m.insert(sample.seen.positions_m.end(),
+                                   {tile_m[i], tile_m[i + 1], kTouchedM});
+    sample.seen.links.push_back(kNotAttached);
+  }
+  EXPECT_NEAR(ComputeSequenceLoss(&model, sample, TracksAlone()).track_m, 0, 1e-6);
 }
 
 TEST_F(ExactRobotTraining, AContactGuessMayBeLearntByAModelWithoutOne) {
