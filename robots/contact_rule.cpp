@@ -17,7 +17,9 @@ namespace interlacer {
 namespace {
 
 constexpr int kSubsteps = 5;
-constexpr double kHighestRestM = 0.02;
+/// Above the support: the lowest particle of what lies, at most, and that of what was lifted at the
+/// observation, once it lies.
+constexpr double kHighestRestM = 0.02, kLandedM = 0.005;
 
 std::vector<Vec3d> PositionsOf(std::span<const float> positions_m,
                                const std::vector<std::size_t>& members) {
@@ -50,6 +52,44 @@ PosedLinks LinksBetween(const Robot& robot, std::span<const double> from,
   return links;
 }
 
+PosedLinks PosesOf(const std::vector<RigidObject>& objects) {
+  PosedLinks poses;
+  for (const RigidObject& object : objects) {
+    poses.world_from_link.push_back(object.moved());
+    poses.link_from_world.push_back(Inverse(object.moved()));
+  }
+  return poses;
+}
+
+void Follow(const RigidObject::Contact& contact, const PosedLinks& from, const PosedLinks& to,
+            RigidObject* object) {
+  if (!contact.link) return;
+  object->Follow(from.world_from_link[*contact.link], to.world_from_link[*contact.link],
+                 /*keeps_height=*/!contact.is_held);
+}
+
+/// What has moved since `before` pushes or bears what it touches, and that what it touches in turn.
+/// `surfaces` [objects] are made when they are needed.
+void PassOn(const PosedLinks& before, std::vector<std::optional<LinkSurface>>* surfaces,
+            std::vector<RigidObject>* objects, std::vector<RigidObject::Contact>* contacts) {
+  std::vector<const LinkSurface*> movers(objects->size(), nullptr);
+  for (bool has_new = true; has_new;) {
+    has_new = false;
+    const PosedLinks after = PosesOf(*objects);
+    for (std::size_t k = 0; k < objects->size(); ++k) {
+      if (movers[k] != nullptr || after.world_from_link[k] == before.world_from_link[k]) continue;
+      if (!(*surfaces)[k]) (*surfaces)[k].emplace((*objects)[k].Surface());
+      movers[k] = &*(*surfaces)[k];
+      has_new = true;
+    }
+    for (std::size_t k = 0; has_new && k < objects->size(); ++k) {
+      if ((*contacts)[k].is_held || (*contacts)[k].link) continue;
+      (*contacts)[k] = (*objects)[k].PushedBy(movers, before, after);
+      Follow((*contacts)[k], before, after, &(*objects)[k]);
+    }
+  }
+}
+
 }  // namespace
 
 ContactRule::ContactRule(std::shared_ptr<const Robot> robot, std::span<const float> positions_m,
@@ -70,7 +110,9 @@ ContactRule::ContactRule(std::shared_ptr<const Robot> robot, std::span<const flo
     const std::vector<Vec3d> points_m = PositionsOf(positions_m, members);
     if (ExtentOf(points_m) > kLargestObjectM) continue;
     for (const std::size_t i : members) objects_[i] = static_cast<std::int32_t>(rests_m_.size());
-    rests_m_.push_back(std::min(LowestOf(points_m), clusters.support_m + kHighestRestM));
+    const double lowest_m = LowestOf(points_m);
+    const bool lies = lowest_m <= clusters.support_m + kHighestRestM;
+    rests_m_.push_back(lies ? lowest_m : clusters.support_m + kLandedM);
   }
 }
 
@@ -97,19 +139,25 @@ std::vector<Transform> ContactRule::Step(std::span<const double> from_joints,
   for (std::size_t k = 0; k < points_m.size(); ++k) {
     objects.emplace_back(std::move(points_m[k]), rests_m_[k]);
   }
+  std::vector<const LinkSurface*> links;
+  for (const std::optional<LinkSurface>& surface : surfaces_) {
+    links.push_back(surface ? &*surface : nullptr);
+  }
+  std::vector<std::optional<LinkSurface>> object_surfaces(objects.size());
   PosedLinks now = LinksBetween(*robot_, from_joints, to_joints, 0);
   for (int substep = 1; substep <= kSubsteps; ++substep) {
     PosedLinks next =
         LinksBetween(*robot_, from_joints, to_joints, static_cast<double>(substep) / kSubsteps);
+    const PosedLinks before = PosesOf(objects);
+    std::vector<RigidObject::Contact> contacts;
+    for (RigidObject& object : objects) {
+      contacts.push_back(object.ContactWith(links, now, next));
+      Follow(contacts.back(), now, next, &object);
+    }
+    PassOn(before, &object_surfaces, &objects, &contacts);
     for (std::size_t k = 0; k < objects.size(); ++k) {
-      const RigidObject::Contact contact = objects[k].ContactWith(surfaces_, now, next);
-      if (contact.is_held || contact.link) (*touched)[k] = 1;
-      if (contact.link) {
-        objects[k].Follow(now.world_from_link[*contact.link], next.world_from_link[*contact.link],
-                          /*keeps_height=*/!contact.is_held);
-      } else if ((*touched)[k] != 0) {
-        objects[k].FallIfLifted();
-      }
+      if (contacts[k].is_held || contacts[k].link) (*touched)[k] = 1;
+      if (!contacts[k].link && (*touched)[k] != 0) objects[k].FallIfLifted();
     }
     now = std::move(next);
   }

@@ -16,6 +16,7 @@ namespace {
 constexpr double kSupportBandM = 0.01;
 constexpr double kAboveSupportM = 0.008;
 constexpr double kLinkM = 0.04;
+constexpr double kLowM = 0.03, kLowLinkM = 0.012;
 
 /// Mean of the fullest band of kSupportBandM.
 double SupportHeight(std::vector<double> heights_m) {
@@ -78,7 +79,9 @@ ParticleClusters ClusterParticles(std::span<const float> positions_m,
         // What is taken leaves its cell, so that each point is looked at by few others.
         std::erase_if(near->second, [&](std::size_t i) {
           if (is_taken[i]) return true;
-          if (DistanceM(point_m, PositionOf(positions_m, i)) > kLinkM) return false;
+          const Vec3d other_m = PositionOf(positions_m, i);
+          const bool are_low = std::max(point_m[2], other_m[2]) < clusters.support_m + kLowM;
+          if (DistanceM(point_m, other_m) > (are_low ? kLowLinkM : kLinkM)) return false;
           is_taken[i] = 1;
           members.push_back(i);
           return true;

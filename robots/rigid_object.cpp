@@ -56,10 +56,10 @@ RigidObject::Gap RigidObject::GapTo(const LinkSurface& surface, const Transform&
 }
 
 std::vector<RigidObject::NearLink> RigidObject::NearLinks(
-    std::span<const std::optional<LinkSurface>> surfaces, const PosedLinks& now) const {
+    std::span<const LinkSurface* const> surfaces, const PosedLinks& now) const {
   std::vector<NearLink> near;
   for (std::size_t link = 0; link < surfaces.size(); ++link) {
-    if (!surfaces[link]) continue;
+    if (surfaces[link] == nullptr) continue;
     const Gap gap = GapTo(*surfaces[link], now.link_from_world[link], kGripM);
     if (!(gap.m < kGripM)) continue;
     const Vec3d at_m = Apply(now.world_from_link[link], gap.surface_m);
@@ -90,11 +90,27 @@ bool RigidObject::IsBorneBy(const NearLink& of) const {
          IsWithin(kBearCosine, Minus(of.gap.particle_m, of.at_m), {0, 0, 1});
 }
 
-RigidObject::Contact RigidObject::ContactWith(std::span<const std::optional<LinkSurface>> surfaces,
+RigidObject::Contact RigidObject::ContactWith(std::span<const LinkSurface* const> surfaces,
                                               const PosedLinks& now, const PosedLinks& next) const {
   const std::vector<NearLink> near = NearLinks(surfaces, now);
   if (near.empty() || !(near.front().gap.m < kTouchM)) return {};
-  const bool is_gripped = IsGripped(near);
+  return ContactOf(near, IsGripped(near), surfaces, next);
+}
+
+RigidObject::Contact RigidObject::PushedBy(std::span<const LinkSurface* const> surfaces,
+                                           const PosedLinks& now, const PosedLinks& next) const {
+  return ContactOf(NearLinks(surfaces, now), false, surfaces, next);
+}
+
+LinkSurface RigidObject::Surface() const {
+  std::vector<float> positions_m;
+  for (const Vec3d& p : start_m_) positions_m.insert(positions_m.end(), p.begin(), p.end());
+  return LinkSurface(positions_m);
+}
+
+RigidObject::Contact RigidObject::ContactOf(std::span<const NearLink> near, bool is_gripped,
+                                            std::span<const LinkSurface* const> surfaces,
+                                            const PosedLinks& next) const {
   for (const NearLink& of : near) {
     if (!(of.gap.m < kTouchM)) break;
     if (!is_gripped && IsBorneBy(of)) return {true, of.link};

@@ -1,8 +1,7 @@
 #pragma once
 
-/// An object of robots/contact_rule.h within one step, in which it moves as a rigid body and
-/// nothing but links of the robot touches it. Lengths in metres, places in the world frame, z up.
-/// Errors: none. Threads: no sharing while it moves.
+/// An object of robots/contact_rule.h within one step, in which it moves as a rigid body. Lengths
+/// in metres, places in the world frame, z up. Errors: none. Threads: no sharing while it moves.
 
 #include <cstddef>
 #include <limits>
@@ -15,7 +14,7 @@
 
 namespace interlacer {
 
-/// The links of a robot at one time.
+/// The links of a robot at one time, or objects that push others as links do.
 struct PosedLinks {
   std::vector<Transform> world_from_link, link_from_world;
 };
@@ -35,9 +34,14 @@ class RigidObject {
     bool is_held = false;             ///< gripped or borne, also by links that all draw back
     std::optional<std::size_t> link;  ///< that the object goes with
   };
-  /// While the links go from `now` to `next`. `surfaces` [links], nothing for those without one.
-  Contact ContactWith(std::span<const std::optional<LinkSurface>> surfaces, const PosedLinks& now,
+  /// While the links go from `now` to `next`. `surfaces` [links], null for those without one.
+  Contact ContactWith(std::span<const LinkSurface* const> surfaces, const PosedLinks& now,
                       const PosedLinks& next) const;
+  /// The same of what cannot grip.
+  Contact PushedBy(std::span<const LinkSurface* const> surfaces, const PosedLinks& now,
+                   const PosedLinks& next) const;
+  /// Its particles, in the frame in which it has not moved.
+  LinkSurface Surface() const;
 
   /// Goes rigidly with what goes from one pose to another, then straight up or down: its lowest
   /// particle to the height that it had, or else only up to where it rests.
@@ -62,8 +66,11 @@ class RigidObject {
   /// Infinite where it is not less than `reach_m`.
   Gap GapTo(const LinkSurface& surface, const Transform& link_from_world, double reach_m) const;
   /// Nearest first.
-  std::vector<NearLink> NearLinks(std::span<const std::optional<LinkSurface>> surfaces,
+  std::vector<NearLink> NearLinks(std::span<const LinkSurface* const> surfaces,
                                   const PosedLinks& now) const;
+  /// `near` are of `surfaces`.
+  Contact ContactOf(std::span<const NearLink> near, bool is_gripped,
+                    std::span<const LinkSurface* const> surfaces, const PosedLinks& next) const;
   static bool IsGripped(std::span<const NearLink> near);
   bool IsBorneBy(const NearLink& of) const;
   void Raise(double by_m);

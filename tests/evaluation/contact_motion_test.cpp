@@ -104,6 +104,32 @@ TEST(ContactMotion, OtherParticlesGoWithTheObjectThatTheyLieOn) {
   EXPECT_EQ(BodiesOfParticles(contact, seen, seen), contact.bodies);
 }
 
+TEST(ContactMotion, WhatIsHeldPushesWhatLiesInItsWayAndThatTheNext) {
+  Cloud cloud = BlockOnTable();
+  for (const double y : {.04, .06, .08, .1, .12}) {
+    for (const double z : {.02, .04}) AddPoint(cloud, 0, y, z);  // a bar, of the held block
+  }
+  const std::size_t pieces = cloud.size() / 3;
+  const double pieces_m[] = {.05, .083, -.05};
+  for (const double x_m : pieces_m) {
+    for (const double thick_m : {0., .008}) AddPoint(cloud, x_m + thick_m, .1, .02);
+  }
+  const ContactMotion contact = FollowContacts(
+      Commanded(Hand(), {{0, 0, 0, 0}, {.06, 0, 0, 0}, {.1, 0, 0, 0}, {0, 0, 0, 0}}), cloud);
+  // 1 cm before the bar it is touched: within the last of five substeps of 12 mm, then in all of
+  // 8 mm; the second from the second of these on.
+  const double moved_m[4][3] = {{0, 0, 0}, {.012, 0, 0}, {.052, .032, 0}, {.052, .032, 0}};
+  for (int step = 0; step <= 3; ++step) {
+    const Cloud now = PositionsAt(contact.motion, step, contact.bodies, cloud);
+    for (std::size_t i = 0; i < 6; ++i) {
+      const std::size_t at = 3 * (pieces + i);
+      EXPECT_NEAR(now[at], cloud[at] + moved_m[step][i / 2], testing::kFloatPlaceToleranceM);
+      EXPECT_NEAR(now[at + 1], .1, testing::kFloatPlaceToleranceM);
+      EXPECT_NEAR(now[at + 2], .02, testing::kFloatPlaceToleranceM);
+    }
+  }
+}
+
 TEST(ContactMotion, WhatIsLetGoFallsToWhereItStood) {
   const Cloud cloud = BlockOnTable();
   const ContactMotion contact = FollowContacts(
@@ -119,7 +145,7 @@ TEST(ContactMotion, WhatWasHeldFromTheFirstFallsToTheSupport) {
   const Cloud cloud = BlockOnTable(0, 0.1);
   const ContactMotion contact =
       FollowContacts(Commanded(Hand(), {{0, .1, 0, 0}, {0, .1, .03, .03}}), cloud);
-  ExpectMoved(BlockBySteps(contact, cloud)[1], cloud, {0, 0, -.1});  // 2 cm above the table
+  ExpectMoved(BlockBySteps(contact, cloud)[1], cloud, {0, 0, -.115});  // 5 mm above the table
 }
 
 TEST(ContactMotion, APushedBlockGoesWithThePusherAndStaysWhenItLeaves) {
@@ -197,7 +223,7 @@ TEST(ContactMotion, WhatIsLargerThanAnObjectIsFurnitureAndStays) {
   const std::vector<std::vector<double>> rows = {{0, 0, 0, 0}, {0, .1, 0, 0}};
   Cloud cloud = BlockOnTable();
   EXPECT_TRUE(FollowContacts(Commanded(Hand(), rows), cloud).bodies.front() >= 0);
-  for (double y = 0.05; y < kLargestObjectM + 0.05; y += 0.03) AddPoint(cloud, 0, y, 0.03);
+  for (double y = 0.05; y < kLargestObjectM + 0.05; y += 0.03) AddPoint(cloud, 0, y, 0.04);
   EXPECT_EQ(FollowContacts(Commanded(Hand(), rows), cloud).bodies.front(), kStandsStill);
 }
 

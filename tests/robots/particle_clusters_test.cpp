@@ -98,6 +98,15 @@ TEST(ParticleClusters, NoneOneAndCoincidentParticles) {
   EXPECT_EQ(clusters.members[0].size(), 100u);
 }
 
+TEST(ParticleClusters, LowThingsSideBySideAreApartAndAHighOneIsWhole) {
+  Cloud cloud;
+  AddTable(cloud);
+  for (const double x : {0.0, 0.01, 0.03, 0.04}) AddPoint(cloud, x, 0, kTableM + 0.015);
+  EXPECT_EQ(ClusterParticles(cloud, Free(cloud)).members.size(), 2u);
+  AddPoint(cloud, 0.02, 0, kTableM + 0.035);  // over both
+  EXPECT_EQ(ClusterParticles(cloud, Free(cloud)).members.size(), 1u);
+}
+
 /// Single linkage by looking at every pair until nothing changes.
 std::vector<std::vector<std::size_t>> SlowClusters(const Cloud& cloud, double support_m) {
   const std::size_t n = cloud.size() / 3;
@@ -114,7 +123,8 @@ std::vector<std::vector<std::size_t>> SlowClusters(const Cloud& cloud, double su
           const double d = double{cloud[3 * i + axis]} - double{cloud[3 * k + axis]};
           sq_m2 += d * d;
         }
-        if (std::sqrt(sq_m2) > 0.04) continue;
+        const double higher_m = std::max(cloud[3 * i + 2], cloud[3 * k + 2]);
+        if (std::sqrt(sq_m2) > (higher_m < support_m + 0.03 ? 0.012 : 0.04)) continue;
         label[i] = label[k];
         has_changed = true;
       }
