@@ -23,7 +23,8 @@
 ///   - an object that has moved bears or pushes others as a link does: a held tool, what lies in
 ///   its
 ///     way, and so on. It grips nothing;
-///   - nothing is pressed below where it rests: the height of its lowest particle at first, if that is
+///   - nothing is pressed below where it rests: the height of its lowest particle at first, if that
+///   is
 ///     up to 2 cm above the support, or else 5 mm above it;
 ///   - what has been gripped, borne or pushed and goes with no link falls at once, straight down to
 ///     where it rests, from 1 cm above that on.
