@@ -19,6 +19,7 @@ namespace {
 struct WeightsArguments {
   std::string checkpoint;
   std::string output;
+  GuessSettings guess;
 };
 
 StatusOr<ExitCode> ExportWeights(const WeightsArguments& arguments, const VerbContext& context) {
@@ -26,8 +27,9 @@ StatusOr<ExitCode> ExportWeights(const WeightsArguments& arguments, const VerbCo
   INTERLACER_ASSIGN_OR_RETURN(OutputFolder output,
                               OutputFolder::Create(arguments.output, kWeightsFile,
                                                    /*force=*/false));
-  INTERLACER_ASSIGN_OR_RETURN(const CheckpointHashes hashes,
-                              ExportCheckpoint(arguments.checkpoint, output.partial().string()));
+  INTERLACER_ASSIGN_OR_RETURN(
+      const CheckpointHashes hashes,
+      ExportCheckpoint(arguments.checkpoint, output.partial().string(), arguments.guess));
   INTERLACER_RETURN_IF_ERROR(output.Commit());
   context.Result({{"checkpoint", arguments.output},
                   {"from_weights_sha256", hashes.from_sha256},
@@ -75,6 +77,12 @@ void AddExportWeights(CLI::App* parent, VerbTable* verbs) {
   const auto arguments = std::make_shared<WeightsArguments>();
   verb->add_option("checkpoint", arguments->checkpoint, "Checkpoint to read")->required();
   verb->add_option("-o,--output", arguments->output, "Folder to write, not there yet")->required();
+  verb->add_option(
+      "--more-trust", arguments->guess.more_trust,
+      "Added to the bias of what particles take of the guess of contacts: 0, as learnt");
+  verb->add_option(
+      "--contact-points", arguments->guess.contact_point_count,
+      "lifting.contact_point_count of the export: pixels that the rule of contact sees");
   verbs->Add(
       verb, [arguments](const VerbContext& context) { return ExportWeights(*arguments, context); });
 }

@@ -87,6 +87,30 @@ TEST_F(CheckpointTest, ExportedWeightsAreRoundedToFloat16) {
             std::filesystem::file_size(Weights()) * 2 / 3);
 }
 
+TEST_F(CheckpointTest, AnExportMayTrustAGuessMoreAndSeeMorePoints) {
+  const GuessSettings settings{.more_trust = 2, .contact_point_count = 4096};
+  const Status without = ExportCheckpoint(dir_, dir_ + "/none", settings).status();
+  EXPECT_EQ(without.reason(), reason::CONFIG_INVALID);
+  EXPECT_EQ(without.field(), "network.contact_guess");
+
+  InterlacerConfig config = TinyExactConfig();
+  config.network.contact_guess = true;
+  WorldModel model(config);
+  InitializeWeights(&model, 1);
+  const std::string from = dir_ + "/guessing", to = dir_ + "/exported";
+  ASSERT_TRUE(SaveCheckpoint(from, model, {}).ok());
+  ASSERT_TRUE(ExportCheckpoint(from, to, settings).ok());
+  const auto exported = Must(LoadCheckpoint(to, {}));
+  const auto expected = model.named_parameters();
+  for (const auto& item : exported.model->named_parameters()) {
+    const double more = item.key() == "head.trust.bias" ? 2 : 0;
+    EXPECT_TRUE(at::equal(item.value(), (expected[item.key()] + more).to(at::kHalf).to(at::kFloat)))
+        << item.key();
+  }
+  config.lifting.contact_point_count = 4096;
+  EXPECT_EQ(ConfigToJson(exported.model->config()), ConfigToJson(config));
+}
+
 TEST_F(CheckpointTest, WeightsMayBeBfloat16) {
   TensorFile file = *ReadTensorFile(Weights());
   NamedTensors rounded;
