@@ -61,7 +61,7 @@ TEST(TrainingConfig, StagesOfShippedCheckpointsTrainTheModelThatIsShipped) {
       EXPECT_EQ(ConfigToJson(run.model), ConfigToJson(expected)) << path;
     }
     EXPECT_EQ(expected.network.contact_guess, has_guess) << name;
-    EXPECT_EQ(expected.lifting.contact_point_count, seen) << name;
+    EXPECT_LE(expected.lifting.contact_point_count, seen) << name << ", or set in the export";
   }
 }
 
