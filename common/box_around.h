@@ -4,6 +4,7 @@
 /// functions.
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 
 #include "common/geometry.h"

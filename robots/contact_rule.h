@@ -20,18 +20,15 @@
 ///     within 46 degrees straight above it; or pushes it: does not draw back and goes, seen from
 ///     above, within 73 degrees of the direction in which the object lies. What is pushed keeps the
 ///     height of its lowest particle. A hand that slides up along a face carries nothing;
-///   - an object that has moved bears or pushes others as a link does: a held tool, what lies in
-///   its
-///     way, and so on. It grips nothing;
-///   - nothing is pressed below where it rests: the height of its lowest particle at first, if that
-///   is
-///     up to 2 cm above the support, or else 5 mm above it;
-///   - what has been gripped, borne or pushed and goes with no link falls at once, straight down to
+///   - an object that moves bears or pushes others as a link does: a held tool, what lies in its
+///     way, and so on. It grips nothing, and what it bears falls as soon as it stands still;
+///   - nothing is pressed below where it rests: the height of its lowest particle at first, if
+///     that is up to 2 cm above the support, or else 5 mm above it;
+///   - what has been gripped, borne or pushed and goes with neither falls at once, straight down to
 ///     where it rests, from 1 cm above that on.
-/// Objects do not tip over. The first centimetre was chosen on twelve
-/// simulated episodes (seed 771300), half of the way on these and 32 more (seeds 771500 and
-/// 771700), all else on 80 of the validation data (seeds 20040 to 20119): see
-/// docs/results.md, whose test episodes chose none.
+/// Objects do not tip over. The first centimetre was chosen on twelve simulated episodes (seed
+/// 771300), half of the way on these and 32 more (seeds 771500 and 771700), all else on 80 of the
+/// validation data (seeds 20040 to 20119): see docs/results.md, whose test episodes chose none.
 ///   positions_m  [n,3] float32, world frame, z up, finite
 ///   links        [n] of AttachPoints at the observation; those of the robot take no part
 ///   joints       [c] radians and metres in the order of Robot::columns

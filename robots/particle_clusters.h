@@ -10,9 +10,10 @@
 /// of them; of several the lowest. What is more than 8 mm above it and no farther than 4 cm from
 /// its next one is one cluster (single linkage): fingers hide parts of what they hold, and pixels
 /// of a view of 64 x 64 lie 2 to 3 cm apart. Two particles that are both less than 3 cm above the
-/// support are linked up to 1.2 cm alone, or small things that lie side by side would be one. A
-/// tilted table, and things that touch each other, are not understood. Order: clusters by their
-/// first particle, members ascending; deterministic. Pure function.
+/// support are linked up to 1.2 cm alone, or small things that lie side by side would be one: low
+/// things are whole among dense points alone (lifting.contact_point_count). A tilted table, and
+/// things that touch each other, are not understood. Order: clusters by their first particle,
+/// members ascending; deterministic. Pure function.
 
 #include <cstddef>
 #include <cstdint>

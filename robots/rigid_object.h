@@ -32,7 +32,7 @@ class RigidObject {
 
   struct Contact {
     bool is_held = false;             ///< gripped or borne, also by links that all draw back
-    std::optional<std::size_t> link;  ///< that the object goes with
+    std::optional<std::size_t> link;  ///< of `surfaces`, that the object goes with
   };
   /// While the links go from `now` to `next`. `surfaces` [links], null for those without one.
   Contact ContactWith(std::span<const LinkSurface* const> surfaces, const PosedLinks& now,

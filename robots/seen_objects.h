@@ -22,7 +22,7 @@ struct LinkedPoints {
 
 /// [particles] object of the nearest seen point, kNotAttached if that is of none or not nearer than
 /// kSamePlaceM, or the particle belongs to a link. `objects_of_seen` [seen] are below
-/// `object_count` or kNotAttached.
+/// `object_count`, each of which has a seen point, or kNotAttached.
 std::vector<std::int32_t> ObjectsOfParticles(const LinkedPoints& particles,
                                              std::span<const float> seen_m,
                                              std::span<const std::int32_t> objects_of_seen,

@@ -14,14 +14,17 @@
 namespace interlacer {
 namespace {
 
+/// Sigmoids of more are 0 or 1, and float16 ends at 65504.
+constexpr double kMostTrust = 100;
+
 /// The same weights, with the settings in them and in the configuration.
 StatusOr<std::shared_ptr<WorldModel>> WithGuess(const WorldModel& from,
                                                 const GuessSettings& guess) {
   if (!from.config().network.contact_guess) {
     return Mismatch(reason::CONFIG_INVALID, "network.contact_guess", "a model with one", "none");
   }
-  if (!std::isfinite(guess.more_trust)) {
-    return Mismatch(reason::ARGUMENT_INVALID, "more_trust", "a finite number",
+  if (!(std::abs(guess.more_trust) <= kMostTrust)) {
+    return Mismatch(reason::ARGUMENT_INVALID, "more_trust", "a number from -100 to 100",
                     NumberText(guess.more_trust));
   }
   InterlacerConfig config = from.config();

@@ -31,7 +31,9 @@ struct GuessSettings {
   std::optional<int> contact_point_count;
 };
 
-/// INVALID_ARGUMENT CONFIG_INVALID for settings of a guess that the model does not have.
+/// INVALID_ARGUMENT CONFIG_INVALID for settings of a guess that the model does not have, or with
+/// which it is none; ARGUMENT_INVALID for a trust that is not within +-100. The trust is added to
+/// what the checkpoint has, whatever was added before.
 StatusOr<CheckpointHashes> ExportCheckpoint(const std::string& from_dir, const std::string& to_dir,
                                             const GuessSettings& guess = {});
 

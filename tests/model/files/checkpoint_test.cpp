@@ -109,6 +109,16 @@ TEST_F(CheckpointTest, AnExportMayTrustAGuessMoreAndSeeMorePoints) {
   }
   config.lifting.contact_point_count = 4096;
   EXPECT_EQ(ConfigToJson(exported.model->config()), ConfigToJson(config));
+
+  for (const double trust : {std::nan(""), 1e300, -101.0}) {
+    const Status refused = ExportCheckpoint(from, dir_ + "/none", {.more_trust = trust}).status();
+    EXPECT_EQ(refused.field(), "more_trust") << trust;
+  }
+  for (const int count : {-1, 262145}) {
+    const Status refused =
+        ExportCheckpoint(from, dir_ + "/none", {.contact_point_count = count}).status();
+    EXPECT_EQ(refused.field(), "lifting.contact_point_count") << count;
+  }
 }
 
 TEST_F(CheckpointTest, WeightsMayBeBfloat16) {
