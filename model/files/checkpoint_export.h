@@ -28,7 +28,7 @@ struct GuessSettings {
   /// Added to the bias of what particles take of the guess.
   double more_trust = 0;
   /// lifting.contact_point_count of the export.
-  std::optional<int> contact_point_count;
+  std::optional<int> contact_point_count = {};
 };
 
 /// INVALID_ARGUMENT CONFIG_INVALID for settings of a guess that the model does not have, or with
