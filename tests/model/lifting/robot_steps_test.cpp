@@ -142,14 +142,14 @@ TEST_F(RobotStepsTest, PutAttachedParticlesWhereTheStepTakesThem) {
   }
 }
 
-/// A thing 5 mm in front of the sliding plate's point, which is 2.5 cm above the table here.
+/// A thing 5 mm in front of the sliding plate's point, which is 2 cm above the table here.
 TEST_F(RobotStepsTest, GuessThatWhatIsTouchedFollows) {
   auto robot = std::make_shared<Robot>(robot_);
-  for (Vec3f& point_m : robot->surface.positions_m) point_m[2] = 0.025f;
+  for (Vec3f& point_m : robot->surface.positions_m) point_m[2] = 0.02f;
   KinematicRows rows = RowsOf(*robot);
-  const auto at = [](float x) { return std::vector<float>{x, 0.03f, 0.025f}; };
+  const auto at = [](float x) { return std::vector<float>{x, 0.03f, 0.02f}; };
   const CloudTensors before = Cloud(
-      {at(-0.095f), at(-0.075f), at(-0.055f), {0.6f, 0.6f, 0}, {0.7f, 0.6f, 0}, {0.8f, 0.6f, 0}},
+      {at(-0.095f), at(-0.085f), at(-0.075f), {0.6f, 0.6f, 0}, {0.7f, 0.6f, 0}, {0.8f, 0.6f, 0}},
       2);
   const std::vector<std::int32_t> links(6, kNotAttached);
   const RobotSteps steps(robot.get(), rows, true, {before, links}, {before, links});
