@@ -20,6 +20,8 @@ constexpr int kSubsteps = 5;
 /// Above the support: the lowest particle of what lies, at most, and that of what was lifted at the
 /// observation, once it lies.
 constexpr double kHighestRestM = 0.02, kLandedM = 0.005;
+/// What is no farther above something lies on it.
+constexpr double kLiftedM = 0.01;
 
 std::vector<Vec3d> PositionsOf(std::span<const float> positions_m,
                                const std::vector<std::size_t>& members) {
@@ -61,6 +63,20 @@ PosedLinks PosesOf(const std::vector<RigidObject>& objects) {
   return poses;
 }
 
+/// What hangs is not touched before the links let go of it.
+RigidObject::Contact ContactOf(const RigidObject& object, bool hangs,
+                               std::span<const LinkSurface* const> links, const PosedLinks& now,
+                               const PosedLinks& next, std::uint8_t* touched) {
+  if (hangs && *touched == 0) {
+    const RigidObject::Contact contact = object.HangingFrom(links, now, next);
+    if (contact.link) return contact;
+    if (contact.is_held) *touched = 1;
+  }
+  const RigidObject::Contact contact = object.ContactWith(links, now, next);
+  if (contact.is_held || contact.link) *touched = 1;
+  return contact;
+}
+
 void Follow(const RigidObject::Contact& contact, const PosedLinks& from, const PosedLinks& to,
             RigidObject* object) {
   if (!contact.link) return;
@@ -71,7 +87,8 @@ void Follow(const RigidObject::Contact& contact, const PosedLinks& from, const P
 /// What has moved since `before` pushes or bears what it touches, and that what it touches in turn.
 /// `surfaces` [objects] are made when they are needed.
 void PassOn(const PosedLinks& before, std::vector<std::optional<LinkSurface>>* surfaces,
-            std::vector<RigidObject>* objects, std::vector<RigidObject::Contact>* contacts) {
+            std::vector<RigidObject>* objects, std::vector<RigidObject::Contact>* contacts,
+            ContactRule::Touched* touched) {
   std::vector<const LinkSurface*> movers(objects->size(), nullptr);
   for (bool has_new = true; has_new;) {
     has_new = false;
@@ -85,9 +102,20 @@ void PassOn(const PosedLinks& before, std::vector<std::optional<LinkSurface>>* s
     for (std::size_t k = 0; has_new && k < objects->size(); ++k) {
       if ((*contacts)[k].is_held || (*contacts)[k].link) continue;
       (*contacts)[k] = (*objects)[k].PushedBy(movers, before, after);
+      if ((*contacts)[k].link) (*touched)[k] = 1;
       Follow((*contacts)[k], before, after, &(*objects)[k]);
     }
   }
+}
+
+/// How far one of the objects can fall onto the others and furniture.
+double AboveOthersM(const std::vector<RigidObject>& objects, std::size_t of,
+                    std::span<const Vec3d> furniture_m) {
+  double above_m = objects[of].AboveM(furniture_m);
+  for (std::size_t k = 0; k < objects.size(); ++k) {
+    if (k != of) above_m = std::min(above_m, objects[of].AboveM(objects[k].now_m()));
+  }
+  return above_m;
 }
 
 }  // namespace
@@ -108,16 +136,20 @@ ContactRule::ContactRule(std::shared_ptr<const Robot> robot, std::span<const flo
   const ParticleClusters clusters = ClusterParticles(positions_m, links);
   for (const std::vector<std::size_t>& members : clusters.members) {
     const std::vector<Vec3d> points_m = PositionsOf(positions_m, members);
-    if (ExtentOf(points_m) > kLargestObjectM) continue;
+    if (ExtentOf(points_m) > kLargestObjectM) {
+      furniture_m_.insert(furniture_m_.end(), points_m.begin(), points_m.end());
+      continue;
+    }
     for (const std::size_t i : members) objects_[i] = static_cast<std::int32_t>(rests_m_.size());
     const double lowest_m = LowestOf(points_m);
-    const bool lies = lowest_m <= clusters.support_m + kHighestRestM;
-    rests_m_.push_back(lies ? lowest_m : clusters.support_m + kLandedM);
+    hangs_.push_back(lowest_m > clusters.support_m + kHighestRestM);
+    rests_m_.push_back(hangs_.back() ? clusters.support_m + kLandedM : lowest_m);
   }
 }
 
 std::int64_t ContactRule::size_bytes() const {
-  std::size_t bytes = rests_m_.size() * sizeof(double) + objects_.size() * sizeof(std::int32_t);
+  std::size_t bytes = rests_m_.size() * (sizeof(double) + 1) +
+                      objects_.size() * sizeof(std::int32_t) + furniture_m_.size() * sizeof(Vec3d);
   for (const std::optional<LinkSurface>& surface : surfaces_) {
     bytes += sizeof(surface) + (surface ? surface->size_bytes() : 0);
   }
@@ -150,14 +182,18 @@ std::vector<Transform> ContactRule::Step(std::span<const double> from_joints,
         LinksBetween(*robot_, from_joints, to_joints, static_cast<double>(substep) / kSubsteps);
     const PosedLinks before = PosesOf(objects);
     std::vector<RigidObject::Contact> contacts;
-    for (RigidObject& object : objects) {
-      contacts.push_back(object.ContactWith(links, now, next));
-      Follow(contacts.back(), now, next, &object);
-    }
-    PassOn(before, &object_surfaces, &objects, &contacts);
     for (std::size_t k = 0; k < objects.size(); ++k) {
-      if (contacts[k].is_held || contacts[k].link) (*touched)[k] = 1;
-      if (!contacts[k].link && (*touched)[k] != 0) objects[k].FallIfLifted();
+      contacts.push_back(ContactOf(objects[k], hangs_[k], links, now, next, &(*touched)[k]));
+      Follow(contacts.back(), now, next, &objects[k]);
+    }
+    PassOn(before, &object_surfaces, &objects, &contacts, touched);
+    for (std::size_t k = 0; k < objects.size(); ++k) {
+      if (contacts[k].link || (*touched)[k] == 0) continue;
+      double above_m = objects[k].AboveRestM();
+      if (above_m > kLiftedM) {
+        above_m = std::min(above_m, AboveOthersM(objects, k, furniture_m_));
+      }
+      if (above_m > kLiftedM) objects[k].Raise(-above_m);
     }
     now = std::move(next);
   }

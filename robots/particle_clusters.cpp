@@ -9,17 +9,24 @@
 #include "common/check.h"
 #include "common/transforms.h"
 #include "robots/attachment.h"
+#include "robots/nearest_point.h"
 
 namespace interlacer {
 namespace {
 
 constexpr double kSupportBandM = 0.01;
 constexpr double kAboveSupportM = 0.008;
+/// What is lower joins a cluster this near if it is higher than the noise of the support.
+constexpr double kFootReachM = 0.025, kLeastFootM = 0.0005, kFootOfDeviations = 4;
 constexpr double kLinkM = 0.04;
 constexpr double kLowM = 0.03, kLowLinkM = 0.012;
 
-/// Mean of the fullest band of kSupportBandM.
-double SupportHeight(std::vector<double> heights_m) {
+struct Support {
+  double height_m = 0, deviation_m = 0;  ///< mean, and mean distance from it
+};
+
+/// Of the fullest band of kSupportBandM.
+Support SupportOf(std::vector<double> heights_m) {
   std::sort(heights_m.begin(), heights_m.end());
   std::size_t best = 0, best_count = 0;
   for (std::size_t first = 0, end = 0; first < heights_m.size(); ++first) {
@@ -28,9 +35,16 @@ double SupportHeight(std::vector<double> heights_m) {
     best = first;
     best_count = end - first;
   }
-  double sum_m = 0;
-  for (std::size_t i = best; i < best + best_count; ++i) sum_m += heights_m[i];
-  return best_count > 0 ? sum_m / static_cast<double>(best_count) : 0;
+  if (best_count == 0) return {};
+  const std::span<const double> band_m(&heights_m[best], best_count);
+  Support support;
+  for (const double height_m : band_m) support.height_m += height_m;
+  support.height_m /= static_cast<double>(best_count);
+  for (const double height_m : band_m) {
+    support.deviation_m += std::abs(height_m - support.height_m);
+  }
+  support.deviation_m /= static_cast<double>(best_count);
+  return support;
 }
 
 using GridCell = std::array<std::int64_t, 3>;
@@ -44,6 +58,30 @@ GridCell GridCellOf(const Vec3d& point_m) {
   return cell;
 }
 
+/// Particles that are too low to make clusters join the nearest one, kept in order.
+void AddFeet(const Support& support, std::span<const float> positions_m,
+             std::span<const std::int32_t> links, std::vector<std::vector<std::size_t>>* clusters) {
+  std::vector<float> members_m;
+  std::vector<std::size_t> of_members;
+  for (std::size_t k = 0; k < clusters->size(); ++k) {
+    for (const std::size_t i : (*clusters)[k]) {
+      members_m.insert(members_m.end(), &positions_m[3 * i], &positions_m[3 * i] + 3);
+      of_members.push_back(k);
+    }
+  }
+  if (of_members.empty()) return;
+  const NearestPoint nearest(members_m);
+  const double foot_m = std::max(kLeastFootM, kFootOfDeviations * support.deviation_m);
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const Vec3d point_m = PositionOf(positions_m, i);
+    const double above_m = point_m[2] - support.height_m;
+    if (links[i] != kNotAttached || above_m <= foot_m || above_m > kAboveSupportM) continue;
+    const NearestPoint::Found found = nearest.NearestTo(point_m, kFootReachM);
+    if (found.distance_m < kFootReachM) (*clusters)[of_members[found.index]].push_back(i);
+  }
+  for (std::vector<std::size_t>& members : *clusters) std::sort(members.begin(), members.end());
+}
+
 }  // namespace
 
 ParticleClusters ClusterParticles(std::span<const float> positions_m,
@@ -54,7 +92,8 @@ ParticleClusters ClusterParticles(std::span<const float> positions_m,
     if (links[i] == kNotAttached) heights_m.push_back(positions_m[3 * i + 2]);
   }
   ParticleClusters clusters;
-  clusters.support_m = SupportHeight(std::move(heights_m));
+  const Support support = SupportOf(std::move(heights_m));
+  clusters.support_m = support.height_m;
   std::map<GridCell, std::vector<std::size_t>> left;  // of those that are in no cluster yet
   for (std::size_t i = 0; i < links.size(); ++i) {
     const Vec3d point_m = PositionOf(positions_m, i);
@@ -88,9 +127,9 @@ ParticleClusters ClusterParticles(std::span<const float> positions_m,
         });
       }
     }
-    std::sort(members.begin(), members.end());
     clusters.members.push_back(std::move(members));
   }
+  AddFeet(support, positions_m, links, &clusters.members);
   return clusters;
 }
 

@@ -11,9 +11,13 @@
 /// its next one is one cluster (single linkage): fingers hide parts of what they hold, and pixels
 /// of a view of 64 x 64 lie 2 to 3 cm apart. Two particles that are both less than 3 cm above the
 /// support are linked up to 1.2 cm alone, or small things that lie side by side would be one: low
-/// things are whole among dense points alone (lifting.contact_point_count). A tilted table, and
-/// things that touch each other, are not understood. Order: clusters by their first particle,
-/// members ascending; deterministic. Pure function.
+/// things are whole among dense points alone (lifting.contact_point_count). The feet of things,
+/// particles up to 8 mm above the support that lie less than 2.5 cm from a cluster, belong to the
+/// nearest one if they are above the noise of the support: by more than half a millimetre and four
+/// times the mean distance of the support's particles from their mean height. A tilted table, and
+/// things that touch each other, are not understood. Order: members ascending, clusters by the
+/// first of theirs that is no foot; deterministic but for feet equally near two clusters, which are
+/// of any. Pure function.
 
 #include <cstddef>
 #include <cstdint>

@@ -35,6 +35,11 @@ class RigidObject {
     std::optional<std::size_t> link;  ///< of `surfaces`, that the object goes with
   };
   /// While the links go from `now` to `next`. `surfaces` [links], null for those without one.
+  /// Of what nothing but links can hold, with two of them within 3 cm: the nearest, or held without
+  /// a link if two on either side move apart.
+  Contact HangingFrom(std::span<const LinkSurface* const> surfaces, const PosedLinks& now,
+                      const PosedLinks& next) const;
+  /// Of all else.
   Contact ContactWith(std::span<const LinkSurface* const> surfaces, const PosedLinks& now,
                       const PosedLinks& next) const;
   /// The same of what cannot grip.
@@ -46,8 +51,14 @@ class RigidObject {
   /// Goes rigidly with what goes from one pose to another, then straight up or down: its lowest
   /// particle to the height that it had, or else only up to where it rests.
   void Follow(const Transform& from, const Transform& to, bool keeps_height);
-  /// Straight down to where it rests, if it is more than 1 cm above that.
-  void FallIfLifted();
+  /// How far it is above where it rests, negative below.
+  double AboveRestM() const { return LowestOf(now_m_) - rest_m_; }
+  /// How far it can go straight down until a particle of it, drawn 2 cm towards its middle as seen
+  /// from above, comes to the height of another one less than 1 cm beside; infinite if there is
+  /// none.
+  double AboveM(std::span<const Vec3d> others_m) const;
+  void Raise(double by_m);
+  std::span<const Vec3d> now_m() const { return now_m_; }
 
  private:
   /// The least distance to a link, the point of its surface in the link's frame, and the particle.
@@ -67,13 +78,14 @@ class RigidObject {
   Gap GapTo(const LinkSurface& surface, const Transform& link_from_world, double reach_m) const;
   /// Nearest first.
   std::vector<NearLink> NearLinks(std::span<const LinkSurface* const> surfaces,
-                                  const PosedLinks& now) const;
+                                  const PosedLinks& now, double reach_m) const;
   /// `near` are of `surfaces`.
   Contact ContactOf(std::span<const NearLink> near, bool is_gripped,
                     std::span<const LinkSurface* const> surfaces, const PosedLinks& next) const;
+  static bool AreOnEitherSide(const NearLink& a, const NearLink& b);
   static bool IsGripped(std::span<const NearLink> near);
+  static bool LetGo(std::span<const NearLink> near, const PosedLinks& next);
   bool IsBorneBy(const NearLink& of) const;
-  void Raise(double by_m);
   void Place();
 
   std::vector<Vec3d> start_m_, now_m_;

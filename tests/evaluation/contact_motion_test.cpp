@@ -148,6 +148,69 @@ TEST(ContactMotion, WhatWasHeldFromTheFirstFallsToTheSupport) {
   ExpectMoved(BlockBySteps(contact, cloud)[1], cloud, {0, 0, -.115});  // 5 mm above the table
 }
 
+TEST(ContactMotion, WhatHangsGoesWithFingersThatNothingShowsToTouchItUntilOneOpens) {
+  const Cloud cloud = BlockOnTable(0, 0.1);
+  const double opens_m[][2] = {{0, .0055}, {.0055, 0}, {.0045, 0}};  // of .001 a substep
+  for (const auto& [left_m, right_m] : opens_m) {
+    // 14 mm from both, which the hand would leave in each of five substeps of 3 cm.
+    const ContactMotion contact =
+        FollowContacts(Commanded(Hand(), {{0, .1, .008, .008},
+                                          {0, .25, .008, .008},
+                                          {.1, .25, .008, .008},
+                                          {.1, .25, .008 + left_m, .008 + right_m}}),
+                       cloud);
+    const std::vector<Cloud> blocks = BlockBySteps(contact, cloud);
+    ExpectMoved(blocks[1], cloud, {0, 0, .15});
+    ExpectMoved(blocks[2], cloud, {.1, 0, .15});
+    const bool is_let_go = blocks[3][2] < .01;
+    EXPECT_EQ(is_let_go, left_m + right_m > .005);
+  }
+}
+
+TEST(ContactMotion, WhatHangsGoesWithNoSingleLinkNearby) {
+  const Cloud cloud = BlockOnTable(0, 0.1);
+  const ContactMotion contact =
+      FollowContacts(Commanded(Hand(), {{0, .1, .008, .05}, {0, .25, .008, .05}}), cloud);
+  ExpectMoved(BlockBySteps(contact, cloud)[1], cloud, {0, 0, 0});
+}
+
+/// A block of 4 x 4 cm is lifted, carried along x and let go; a thing 5 cm high begins at x =
+/// 27 cm. Where everything is after that and `more`, the thing's particles last.
+Cloud LetGoOver(double at_m, double end_m, std::vector<std::vector<double>> more = {}) {
+  Cloud cloud = BlockOnTable();
+  for (double x_m = .27; x_m < end_m; x_m += .01) {
+    for (int y = -3; y <= 3; ++y) {
+      for (const double z : {.03, .05}) AddPoint(cloud, x_m, .01 * y, z);
+    }
+  }
+  std::vector<std::vector<double>> rows = {
+      {0, 0, 0, 0}, {0, .1, 0, 0}, {at_m, .1, 0, 0}, {at_m, .1, .03, .03}, {at_m, .2, .03, .03}};
+  rows.insert(rows.end(), more.begin(), more.end());
+  const auto last = static_cast<int>(rows.size()) - 1;
+  const ContactMotion contact = FollowContacts(Commanded(Hand(), std::move(rows)), cloud);
+  return PositionsAt(contact.motion, last, contact.bodies, cloud);
+}
+
+TEST(ContactMotion, WhatIsLetGoFallsOnAThingOrFurnitureButNotOnAnEdge) {
+  for (const double end_m : {.335, .9}) {
+    EXPECT_NEAR(LetGoOver(.3, end_m)[2], .05, testing::kFloatPlaceToleranceM);
+    EXPECT_NEAR(LetGoOver(.262, end_m)[2], .05, testing::kFloatPlaceToleranceM);
+    EXPECT_NEAR(LetGoOver(.252, end_m)[2], .02, testing::kFloatPlaceToleranceM);
+  }
+}
+
+TEST(ContactMotion, WhatLiesOnAThingStaysThereAndGoesWithIt) {
+  // The hand comes down beside the thing and pushes it.
+  const Cloud stays = LetGoOver(.3, .335, {{.15, .2, .03, .03}, {.15, 0, .03, .03}});
+  EXPECT_NEAR(stays[2], .05, testing::kFloatPlaceToleranceM);
+  const Cloud goes =
+      LetGoOver(.3, .335, {{.15, .2, .03, .03}, {.15, 0, .03, .03}, {.25, 0, .03, .03}});
+  const double pushed_m = goes[goes.size() - 3] - stays[stays.size() - 3];
+  EXPECT_GT(pushed_m, .02);
+  EXPECT_NEAR(goes[0] - stays[0], pushed_m, testing::kFloatPlaceToleranceM);
+  EXPECT_NEAR(goes[2], .05, testing::kFloatPlaceToleranceM);
+}
+
 TEST(ContactMotion, APushedBlockGoesWithThePusherAndStaysWhenItLeaves) {
   const Cloud cloud = BlockOnTable();
   // Plates 46 mm away, of which the left one comes near to 6 mm after four substeps of 1 cm.

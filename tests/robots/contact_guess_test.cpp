@@ -32,11 +32,11 @@ std::vector<std::int32_t> FreeLinks(const Cloud& cloud) {
   return std::vector<std::int32_t>(cloud.size() / 3, kNotAttached);
 }
 
-/// Of a block on a table no more than the middle of its top, too far from both plates to be
-/// touched, and four places of the table.
+/// Of a block on a table no more than three places in its middle, too far from both plates to be
+/// touched and too low to hang, and four places of the table.
 Cloud FewParticles() {
   Cloud cloud;
-  for (const double y : {-0.02, 0.0, 0.02}) AddPoint(cloud, 0, y, 0.04);
+  for (const double y : {-0.02, 0.0, 0.02}) AddPoint(cloud, 0, y, 0.019);
   for (const double x : {-0.3, -0.2, 0.2, 0.3}) AddPoint(cloud, x, 0, 0);
   return cloud;
 }

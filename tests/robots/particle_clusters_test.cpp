@@ -84,6 +84,32 @@ TEST(ParticleClusters, WhatIsFlatBelongsToTheSupport) {
   EXPECT_EQ(clusters.members[0], std::vector<std::size_t>{cloud.size() / 3 - 1});
 }
 
+TEST(ParticleClusters, TheFeetOfThingsAreTheirsAndTheNoiseOfTheTableIsNot) {
+  Cloud cloud;
+  AddThing(cloud, 0);
+  AddThing(cloud, 0.065);
+  const double feet_m[][2] = {
+      {0.027, .007}, {0.038, .007}, {-.015, .004}, {-.015, .002}, {-.04, .007}};
+  for (const auto& [x_m, above_m] : feet_m) AddPoint(cloud, x_m, 0, kTableM + above_m);
+  AddTable(cloud);
+  const auto clusters_of = [&] { return ClusterParticles(cloud, Free(cloud)).members; };
+  const std::vector<std::size_t> left = {0, 1, 2, 3, 4, 5, 6, 7},
+                                 right = {8, 9, 10, 11, 12, 13, 14, 15};
+  auto with = [](std::vector<std::size_t> all, std::vector<std::size_t> feet) {
+    all.insert(all.end(), feet.begin(), feet.end());
+    return all;
+  };
+  EXPECT_EQ(clusters_of(), (std::vector{with(left, {16, 18, 19}), with(right, {17})}));
+  // The table's particles lie 0.75 mm from their mean: what is less than 3 mm above it is noise.
+  for (std::size_t i = 21; i < cloud.size() / 3; ++i)
+    cloud[3 * i + 2] += i % 2 == 0 ? .00075f : -.00075f;
+  EXPECT_EQ(clusters_of(), (std::vector{with(left, {16, 18}), with(right, {17})}));
+  // Then 2.5 mm.
+  for (std::size_t i = 21; i < cloud.size() / 3; ++i)
+    cloud[3 * i + 2] += i % 2 == 0 ? .00175f : -.00175f;
+  EXPECT_EQ(clusters_of(), (std::vector{left, right}));
+}
+
 TEST(ParticleClusters, NoneOneAndCoincidentParticles) {
   EXPECT_TRUE(ClusterParticles({}, {}).members.empty());
   EXPECT_EQ(ClusterParticles({}, {}).support_m, 0);
