@@ -17,9 +17,10 @@ constexpr int kTimedRows = 24;
 constexpr int kSampleCount = 64;
 constexpr int kMovedSampleCount = 32;
 constexpr int kPixelCount = 32;
-/// What other processors and devices round differently moves the shipped models' particles by less
-/// than 2 mm, but for the few whose neighbours change.
-constexpr double kToleranceM = 0.005;
+/// Between bfloat16 and float32 the particles of `small` differ by up to 0.4 mm where its network
+/// alone moves them, but for the few whose neighbours change, and those of the shipped models, which
+/// take most of what the rule of contact says, by 3 um.
+constexpr double kToleranceM = 0.001;
 constexpr double kColorTolerance = 0.1;
 constexpr int kMaxOutlierCount = 6;
 /// From where the network has left a particle, one that does not move it is far beyond the
