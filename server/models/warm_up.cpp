@@ -18,8 +18,8 @@ constexpr int kSampleCount = 64;
 constexpr int kMovedSampleCount = 32;
 constexpr int kPixelCount = 32;
 /// Between bfloat16 and float32 the particles of `small` differ by up to 0.4 mm where its network
-/// alone moves them, but for the few whose neighbours change, and those of the shipped models, which
-/// take most of what the rule of contact says, by 3 um.
+/// alone moves them, but for the few whose neighbours change, and those of the shipped models,
+/// which take most of what the rule of contact says, by 3 um.
 constexpr double kToleranceM = 0.001;
 constexpr double kColorTolerance = 0.1;
 constexpr int kMaxOutlierCount = 6;
